@@ -1,8 +1,8 @@
 """`km(k=2, m=3)` against `km(k=2, m=2)`, for both algorithms: the method alone, and whole commands.
 
 `python -m benchmarks.sizes` (20,000 users), `python -m benchmarks.sizes full` (the size of the AltaVista log). The
-method alone goes from profiles to what is kept, all runs in one process of their own, kernels compiled beforehand; a
-command is timed from the start of its process to its end.
+method alone goes from profiles to what is kept, all runs in one process of their own, kernels compiled beforehand, and
+takes processor time; a command is timed from the start of its process to its end.
 """
 
 import json
@@ -46,7 +46,7 @@ def _method(m: int, algorithm: str) -> str:
 
 
 def _methods(path: str) -> dict[str, list[float]]:
-    """Time the methods alone on profiles that are made once."""
+    """Return the processor time of the methods alone on profiles that are made once."""
     import numpy as np
 
     from queryveil.api import generate, profiles
@@ -64,9 +64,9 @@ def _methods(path: str) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {name: [] for name in bounds}
     for _ in range(RUNS):
         for name, bound in bounds.items():
-            started = time.perf_counter()
+            started = time.process_time()
             run(MethodTask(log, bound, np.random.default_rng(SEED)))
-            times[name].append(time.perf_counter() - started)
+            times[name].append(time.process_time() - started)
     return times
 
 

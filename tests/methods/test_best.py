@@ -207,9 +207,8 @@ def counted(profiles: Profiles, k: int, m: int = 2) -> tuple[NDArray[np.int64], 
 
 def problem_of(profiles: Profiles, k: int) -> GrowthProblem:
     people, tree = counted(profiles, k)
-    return growth_problem(
-        profiles, k, tree, term_postings(profiles.indptr, profiles.ids, len(people)), profiles.counts.astype(np.float64)
-    )
+    terms = term_postings(profiles.indptr, profiles.ids, len(people))
+    return growth_problem(profiles, k, 2, tree, terms, profiles.counts.astype(np.float64))
 
 
 def empty_log(problem: GrowthProblem) -> tuple[GrowingLog, Tree]:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from queryveil.core.names import declarations
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels import uncompiled
+from queryveil.kernels.km import triples
 from queryveil.kernels.km.pairs import PAIRS
 from queryveil.kernels.km.supports import LISTED, MARKED
 from queryveil.methods import deletion
@@ -109,3 +111,14 @@ def test_kernels_match_reference_implementation_where_triples_are_not_marked() -
     profiles = profiles_of([[*chain.from_iterable(fifths)], *(a + b for a, b in subsets(fifths, 2))])
     assert np.diff(profiles.indptr).max() > MARKED
     assert run_kernels(profiles, 2, 3, "logsize", {}) == run_twin(profiles, 2, 3, "logsize", {})
+
+
+@pytest.mark.parametrize("n_owners", [30, 12])
+def test_kernels_match_reference_implementation_where_pairs_have_no_room(n_owners: int) -> None:
+    rng = np.random.default_rng(4)
+    owners = sorted(i % n_owners for i in range(30))
+    profiles = profiles_of(
+        [[f"t{i}" for i in rng.choice(9, rng.integers(1, 9), replace=False)] for _ in owners], owners
+    )
+    with uncompiled(), patch.object(triples, "LISTED", 3):
+        assert run_kernels(profiles, 3, 3, "logsize", {}) == run_twin(profiles, 3, 3, "logsize", {})

@@ -15,7 +15,7 @@ from queryveil.core.evidence import ReleasedHistories
 from queryveil.core.results import Verdict
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.verifiers import coherence
-from queryveil.verifiers.coherence import Inference
+from queryveil.verifiers.coherence import InferenceViolation
 from tests.builders import verify_histories
 from tests.twins.inference import followed, supports
 
@@ -58,7 +58,7 @@ def test_whoever_searched_for_both_searched_for_the_sensitive_term() -> None:
     assert verify("coherence(k=3, m=2, h=1)", rows, {"hiv"}).holds
     verdict = verify("coherence(k=3, m=2, h=0.8)", rows, {"hiv"})
     assert verdict.state == "violated"
-    assert verdict.counterexample == Inference(("boston", "clinic", "hiv"), 3, 2, holders=3)
+    assert verdict.counterexample == InferenceViolation(("boston", "clinic", "hiv"), 3, 2, holders=3)
     assert "{boston, clinic}: 3 of the 3 holders have hiv too, at most 2 may" in verdict.sentence()
     assert verify("coherence(k=3, m=1, h=0.5)", rows, {"hiv"}).holds
 
@@ -74,7 +74,7 @@ def test_a_combination_that_too_few_share_is_found_first() -> None:
 def test_sensitive_terms_follow_from_one_another() -> None:
     rows = [{"s", "t"}] * 4 + [{"t"}] * 4
     verdict = verify("coherence(k=2, m=1, h=0.9)", rows, {"s", "t"})
-    assert verdict.counterexample == Inference(("s", "t"), 4, 3, holders=4)
+    assert verdict.counterexample == InferenceViolation(("s", "t"), 4, 3, holders=4)
     assert verdict.violations == 1
 
 
@@ -91,11 +91,11 @@ def test_people_and_histories_are_both_counted() -> None:
     owners = [0, 1, 2, 2, 2, 3, 4]
     assert verify("coherence(k=2, m=1, h=0.5)", by_people, {"s"}).holds  # 2 of 5 histories
     verdict = verify("coherence(k=2, m=1, h=0.5)", by_people, {"s"}, owners)  # 2 of 3 people
-    assert (verdict.counted, verdict.counterexample) == ("people", Inference(("a", "s"), 2, 1, holders=3))
+    assert (verdict.counted, verdict.counterexample) == ("people", InferenceViolation(("a", "s"), 2, 1, holders=3))
     by_histories = [{"a", "s"}] * 4 + [{"a"}] * 2 + [{"s"}] * 4
     owners = [0, 0, 0, 1, 2, 3, 4, 5, 6, 7]
     verdict = verify("coherence(k=2, m=1, h=0.5)", by_histories, {"s"}, owners)  # 2 of 4 people, 4 of 6 histories
-    assert (verdict.counted, verdict.counterexample) == ("histories", Inference(("a", "s"), 4, 3, holders=6))
+    assert (verdict.counted, verdict.counterexample) == ("histories", InferenceViolation(("a", "s"), 4, 3, holders=6))
 
 
 def test_each_partition_must_hold_by_itself() -> None:
@@ -130,7 +130,7 @@ def test_the_verifier_is_the_twin(
     counted = owners if is_linked else everybody
     if min(supports(histories, counted, m)) < k:
         assert verdict.state == "violated"
-        assert not isinstance(verdict.counterexample, Inference)
+        assert not isinstance(verdict.counterexample, InferenceViolation)
         return
     for owner in [owners, everybody] if is_linked else [everybody]:
         broken = [each for each in followed(histories, owner, sensitive, m) if each.share > Fraction(h)]
@@ -141,7 +141,7 @@ def test_the_verifier_is_the_twin(
             entries, allowed = (*worst.known, worst.term), int(Fraction(h) * worst.holders)
             assert verdict.violations == len(broken)
             assert verdict.counterexample is not None
-            same = Inference(entries, worst.having, allowed, holders=worst.holders)
+            same = InferenceViolation(entries, worst.having, allowed, holders=worst.holders)
             assert (verdict.counterexample.entries, str(verdict.counterexample)) == (entries, str(same))
             return
     assert verdict.holds

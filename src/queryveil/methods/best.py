@@ -29,7 +29,7 @@ from queryveil.kernels.km.growth import GrowingLog, add_potentials, grow
 from queryveil.kernels.km.improvement import make_selection_scratch, reinsert_terms, reselect
 from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
 from queryveil.kernels.km.updates import FIS, UTILITY, Rule, make_scratch
-from queryveil.methods.deletion import BUDGET, count_combinations, delete, make_log
+from queryveil.methods.deletion import BUDGET, count_combinations, delete, holders_of, make_log, size_to_count
 from queryveil.methods.targets import Objective
 
 Mask = NDArray[np.bool_]
@@ -76,7 +76,7 @@ def best(
     with ThreadPoolExecutor(1) as pool:
         paper = pool.submit(delete, rows, people, own, rule, end_when_stopped, terms)
         try:
-            problem = growth_problem(rows, rule.k, tree, terms, objective.gain)
+            problem = growth_problem(rows, rule.k, rule.m, tree, terms, objective.gain)
             found, n_tries = _find_candidates(problem, objective, people, rule, rng, progress)
             published = paper.result()[0]
         except BaseException:
@@ -104,6 +104,7 @@ class GrowthProblem:
 
     profiles: Profiles
     k: int
+    m: int  # of the guarantee; the log is grown for combinations of two
     tree: Tree  # its supports are those of the whole log
     n_terms: int  # terms with an id below this are considered
     start: IntArray  # (n_terms + 1,): where the pairs of each term begin
@@ -127,6 +128,11 @@ class GrowthProblem:
     def is_small(self) -> bool:
         """Return whether the log is small enough to try what other targets would."""
         return self.n_varied >= _SMALL
+
+    @property
+    def n_rounds(self) -> int:
+        """Return how often a grown log is improved at most; for larger combinations a large one gains little by it."""
+        return _ROUNDS if self.m == 2 or self.is_small else 1
 
     @property
     def by_potential(self) -> FloatArray:
@@ -175,7 +181,7 @@ class GrowthProblem:
         )
 
 
-def growth_problem(profiles: Profiles, k: int, tree: Tree, terms: Postings, gain: FloatArray) -> GrowthProblem:
+def growth_problem(profiles: Profiles, k: int, m: int, tree: Tree, terms: Postings, gain: FloatArray) -> GrowthProblem:
     """Return the problem of growing an anonymous log; the gain is that of each pair of the log."""
     start, history, position = terms
     n_terms = len(start) - 1
@@ -192,7 +198,7 @@ def growth_problem(profiles: Profiles, k: int, tree: Tree, terms: Postings, gain
         for run in work:
             run.result()
     arrays = (start, term, history, position, pair_of, gain[position], by_length, by_gain, potential[position])
-    return GrowthProblem(profiles, k, tree, n_terms, *arrays)
+    return GrowthProblem(profiles, k, m, tree, n_terms, *arrays)
 
 
 def grow_terms(
@@ -214,7 +220,7 @@ def improve(problem: GrowthProblem, log: GrowingLog, tree: Tree, order: IntArray
     is_first = np.arange(len(problem.by_length)) % step == 0
     fixed = problem.profiles.ids, problem.pair_of, problem.k, problem.gain
     scratch = make_selection_scratch(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
-    for number in range(1, _ROUNDS + 1):
+    for number in range(1, problem.n_rounds + 1):
         before = float(problem.gain[log.kept].sum())
         is_dropped = np.zeros(problem.n_terms, np.bool_)
         for histories, share in ((problem.by_length[is_first], 1 / step), (problem.by_length[~is_first], 1)):
@@ -236,7 +242,7 @@ def _find_candidates(
     progress: Progress,
 ) -> tuple[dict[str, Mask], int]:
     """Return anonymous logs by how they were found, and how many were grown."""
-    grown, n_tries = _grow_in_all_orders(problem, objective, people, rule.m, rng, progress)
+    grown, n_tries = _grow_in_all_orders(problem, objective, people, rng, progress)
     if rule.m > 2:
         return _enforce_all(problem, grown, rule, objective, progress), n_tries
     found = {name: masks[-1] for name, masks in grown.items()}
@@ -246,7 +252,7 @@ def _find_candidates(
 
 
 def _grow_in_all_orders(
-    problem: GrowthProblem, objective: Objective, people: IntArray, m: int, rng: np.random.Generator, progress: Progress
+    problem: GrowthProblem, objective: Objective, people: IntArray, rng: np.random.Generator, progress: Progress
 ) -> tuple[dict[str, list[Mask]], int]:
     """Return logs grown in the order of the target, then in that of other targets if it helps, and how many were.
 
@@ -264,13 +270,13 @@ def _grow_in_all_orders(
     if problem.is_small and not objective.counts_occurrences:
         size = replace(objective, target="logsize", gain=problem.profiles.counts.astype(np.float64))
         terms = problem.start, problem.history, problem.position
-        plain = growth_problem(problem.profiles, problem.k, problem.tree, terms, size.gain)
+        plain = growth_problem(problem.profiles, problem.k, problem.m, problem.tree, terms, size.gain)
         others.append((size, [(plain.by_gain, plain.by_potential)]))
     same_rng = deepcopy(rng)  # so that a target tries what another one does with the same seed
     kept, masks, n_tries = _grow_best(problem, objective, *own, -np.inf, rng, progress)
     grown = {"growth": masks}
     # At m = 2 no order keeps more occurrences than that of the target.
-    helps = m > 2 or (problem.is_small and not objective.counts_occurrences)
+    helps = problem.m > 2 or (problem.is_small and not objective.counts_occurrences)
     for guide, starts in others if helps else ():
         promising, starts = _PROMISING * kept, starts if problem.is_small else starts[:1]
         share, masks, n_more = _grow_best(problem, objective, guide, starts, promising, deepcopy(same_rng), progress)
@@ -337,7 +343,10 @@ def _enforce_all(
     """
     rows, found = problem.profiles, {}
     everything = {"paper, improved": [rows.ids < problem.n_terms]}
-    has_few = problem.is_small and len(problem.tree.term3) <= _FEW_TRIPLES
+    has_few = False
+    if problem.is_small:
+        counted = count_combinations(rows, problem.n_terms, rule.k, rule.m, progress)
+        has_few = len(counted.term3) <= _FEW_TRIPLES
     rules = _deletion_rules(rule, rows, objective, is_small=problem.is_small)
     for name, masks in {**grown, **(everything if has_few else {})}.items():
         usable = masks if problem.is_small else masks[-1:]
@@ -370,7 +379,8 @@ def _enforce_larger_combinations(
     people = start.holder_counts()
     people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
     terms = term_postings(start.indptr, start.ids, len(people))
-    counted = count_combinations(start, len(people), rules[0].k, rules[0].m, progress, terms)
+    size = max(size_to_count(rule.m, is_fis=rule.target == FIS) for rule in rules)
+    counted = count_combinations(start, len(people), rules[0].k, size, progress, terms)
     found = []
     for rule in rules:
         if rule.target == FIS:
@@ -395,11 +405,14 @@ def _reinsert(
     support1 = count_people(kept.indptr, kept.ids, kept.owner, n_terms).astype(np.int32)
     log = make_log(candidates, n_terms)
     log.kept[:] = mask[is_candidate]
-    scratch = make_scratch(int(np.diff(candidates.indptr).max(initial=0)), n_terms, rule.m)
+    scratch, holders = (
+        make_scratch(int(np.diff(candidates.indptr).max(initial=0)), n_terms, 2),
+        holders_of(log, tree, n_terms),
+    )
     history = 0
     while history < rows.n_histories:
         progress("reinserting terms", history, rows.n_histories)
-        history = reinsert_terms(log, tree, rule, support1, gain[is_candidate], history, BUDGET, scratch)
+        history = reinsert_terms(log, tree, rule, support1, gain[is_candidate], holders, history, BUDGET, scratch)
     mask[is_candidate] = log.kept
 
 

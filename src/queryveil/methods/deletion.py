@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
-from queryveil.core.rows import indptr_of
+from queryveil.core.rows import IntArray, indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.counting import Counted, count_larger, count_pairs, transpose
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
 from queryveil.kernels.km.pairs import PAIRS, Drops, delete_pairs, find_pairs
 from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
+from queryveil.kernels.km.triples import Holders, delete_triples, find_holders
 from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_scratch
 from queryveil.methods.targets import TermValues, rank_by_bare_value
 
@@ -50,6 +51,11 @@ def count_combinations(
     return Tree(*pairs, indptr_of(n_triples), three[0], three[1], indptr_of(n_quadruples), four[0], four[1])
 
 
+def size_to_count(m: int, *, is_fis: bool) -> int:
+    """Return up to which size combinations are counted beforehand; other triples are found when they are needed."""
+    return 2 if m == 3 and not is_fis else m
+
+
 def _in_threads(count: Callable[[int, int], Part], ranges: Sequence[tuple[int, int]], progress: Progress) -> list[Part]:
     """Return what each range of terms gives."""
     parts = []
@@ -76,12 +82,7 @@ def _join(parts: list[Counted]) -> Counted:
 
 
 def delete(
-    profiles: Profiles,
-    support: NDArray[np.int64],
-    tree: Tree,
-    rule: Rule,
-    progress: Progress,
-    terms: Postings | None = None,
+    profiles: Profiles, support: IntArray, tree: Tree, rule: Rule, progress: Progress, terms: Postings | None = None
 ) -> tuple[NDArray[np.bool_], int]:
     """Return the mask of kept pairs and the number of passes; updates the pair supports of `tree` in place.
 
@@ -90,7 +91,8 @@ def delete(
     """
     log = make_log(profiles, len(support))
     n_infrequent = int(np.count_nonzero(~log.kept))  # pairs of infrequent terms, which the first pass deletes
-    scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support), rule.m)
+    counted = size_to_count(rule.m, is_fis=rule.target == FIS)
+    scratch = make_scratch(int(np.diff(log.indptr).max(initial=0)), len(support), counted)
     has_pairs_only = rule.m == 2 and rule.target != FIS and are_distinct(log.owner)
     changing, support1 = tree, support.astype(np.int32)
     if has_pairs_only:
@@ -98,6 +100,7 @@ def delete(
         short = find_pairs(log.indptr, log.ids, tree, terms, PAIRS)
         drops = Drops(log.drop_as_rarest, log.drop_as_other, np.ones(len(log.checked), np.bool_), *terms[:2])
         changing = tree._replace(support2=np.append(tree.support2, np.int32(0)))  # one more for infrequent pairs
+    holders = holders_of(log, tree, len(support), terms) if counted < rule.m else None
     passes, now, n_deleted = 0, 0, n_infrequent
     while n_deleted or not passes:
         passes += 1
@@ -106,12 +109,21 @@ def delete(
         while history < len(log.checked):
             progress(f"deleting terms, pass {passes}", history, len(log.checked))
             arguments = log, changing, rule, support1, history, now, BUDGET, scratch
-            done = delete_pairs(*arguments, short, drops) if has_pairs_only else delete_in_histories(*arguments)
+            if holders:
+                done = delete_triples(*arguments, holders, passes == 1)
+            else:
+                done = delete_pairs(*arguments, short, drops) if has_pairs_only else delete_in_histories(*arguments)
             history, now, n_now = done
             n_deleted += n_now
     # No infrequent combination is left, but supports below k were not updated to the end; their true value is 0.
     tree.support2[:] = np.where(changing.support2 < rule.k, 0, changing.support2)[: len(tree.support2)]
     return log.kept, passes
+
+
+def holders_of(log: Log, tree: Tree, n_terms: int, terms: Postings | None = None) -> Holders:
+    """Return which histories keep both terms of each pair of the tree."""
+    terms = terms or term_postings(log.indptr, log.ids, n_terms)
+    return find_holders(log.indptr, log.ids, log.kept, log.owner, are_distinct(log.owner), tree, terms)
 
 
 def make_log(profiles: Profiles, n_frequent: int) -> Log:

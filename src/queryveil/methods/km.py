@@ -22,7 +22,7 @@ from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.methods.base import MethodTask
 from queryveil.methods.best import best
 from queryveil.methods.coherence import bound_inference
-from queryveil.methods.deletion import count_combinations, delete, rule_for
+from queryveil.methods.deletion import count_combinations, delete, rule_for, size_to_count
 from queryveil.methods.pieces import split_histories
 from queryveil.methods.targets import TermValues, objective
 from queryveil.methods.thinning import thin_out
@@ -50,7 +50,8 @@ def _delete(task: MethodTask) -> KeptPairs:
     support = source.holder_counts()
     support = support[: int(np.flatnonzero(support >= k).max(initial=-1)) + 1]  # of the terms that can stay
     terms = term_postings(source.indptr, source.ids, len(support))
-    tree = count_combinations(source, len(support), k, m, progress, terms)
+    size = size_to_count(m, is_fis=target == "fis")
+    tree = count_combinations(source, len(support), k, size, progress, terms)
     rule = rule_for(profiles, method, term_values, tree, len(support), task.rng)
     # With target=random there is nothing to optimise, and for m = 1 Algorithm 1 is already optimal.
     if method.word("algorithm") == "paper" or target == "random" or m == 1:
@@ -86,7 +87,8 @@ def _bound_inference(
         support = left.holder_counts()
         support = support[: int(np.flatnonzero(support >= k).max(initial=-1)) + 1]
         held = term_postings(left.indptr, left.ids, len(support))
-        tree = count_combinations(left, len(support), k, m, progress, held)
+        size = size_to_count(m, is_fis=target == "fis")
+        tree = count_combinations(left, len(support), k, size, progress, held)
         rule = rule_for(source, method, term_values, tree, len(support), task.rng)
         return delete(left, support, tree, rule, progress, held)[0]
 

@@ -28,7 +28,7 @@ from queryveil.verifiers import km
 
 
 @dataclass(frozen=True, repr=False)
-class Inference(Violation):
+class InferenceViolation(Violation):
     """A combination, the last entry being the sensitive term that too many of the holders of the others have."""
 
     holders: int = 0
@@ -88,7 +88,7 @@ def check_shares(
         if counts.figures[VIOLATIONS]:
             entries = tuple(released.terms[text_order[rank]] for rank in counts.worst[0])
             having, holding = int(counts.figures[HAVING]), int(counts.figures[HOLDING])
-            worst = Inference(entries, having, int(share * holding), holding)
+            worst = InferenceViolation(entries, having, int(share * holding), holding)
             return Verdict(str(claim), "violated", counted, checked, int(counts.figures[VIOLATIONS]), worst)
     return None
 

@@ -14,7 +14,7 @@ from queryveil.core.results import Verdict
 from queryveil.engines.spark.sql import ReleasedHistoryFrame
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.verifiers import spark_km
-from queryveil.verifiers.coherence import Inference
+from queryveil.verifiers.coherence import InferenceViolation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,7 +47,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
 
 def _check(
     rows: "DataFrame", held: "DataFrame", owner: str, size: int, share: Fraction
-) -> tuple[int, int, Inference | None]:
+) -> tuple[int, int, InferenceViolation | None]:
     """Count the combinations of a size, and those with a sensitive term that too many holders have; find the worst."""
     from pyspark.sql import functions as f
 
@@ -68,4 +68,4 @@ def _check(
         return n_found, 0, None
     entries = (*(str(row[name]) for name in names), str(row["other"]))
     n_having, n_holders = int(row["having"]), int(row["holders"])
-    return n_found, n_wrong, Inference(entries, n_having, int(share * n_holders), holders=n_holders)
+    return n_found, n_wrong, InferenceViolation(entries, n_having, int(share * n_holders), holders=n_holders)

@@ -16,14 +16,16 @@ from queryveil.kernels import jit
 from queryveil.kernels.km.growth import GrowingLog
 from queryveil.kernels.km.supports import (
     LISTED,
+    ONE,
     TermPairs,
     Tree,
-    children,
     find_node,
     list_pairs,
+    lowest,
     make_term_pairs,
 )
-from queryveil.kernels.km.updates import Log, Rule, Scratch, update
+from queryveil.kernels.km.triples import Holders, find_nodes
+from queryveil.kernels.km.updates import Log, Rule, Scratch, is_elsewhere
 
 
 class SelectionScratch(NamedTuple):
@@ -198,43 +200,6 @@ def make_selection_scratch(longest: int, n_terms: int) -> SelectionScratch:
 
 
 @jit
-def _count_frequent_with(
-    tree: Tree, k: int, m: int, current: NDArray[np.int32], n: int, position: int, scratch: Scratch
-) -> int:
-    """Count the frequent combinations of two to m of the current terms that contain the one at a position."""
-    position_of = scratch.position_of
-    positions2, positions3, positions4 = scratch.positions[0], scratch.positions[1], scratch.positions[2]
-    nodes2, nodes3, nodes4 = scratch.nodes[0], scratch.nodes[1], scratch.nodes[2]
-    for i in range(n):
-        position_of[current[i]] = i
-    found = 0
-    for c in range(position, n):
-        n2 = children(tree.start2, tree.term2, current[c], current, c, position_of, positions2, nodes2)
-        for i in range(n2):
-            b = positions2[i]
-            if b < position < c or tree.support2[nodes2[i]] < k:
-                continue  # terms descend in the tree, so the position cannot follow
-            found += b == position or c == position
-            if m < 3:
-                continue
-            n3 = children(tree.start3, tree.term3, nodes2[i], current, b, position_of, positions3, nodes3)
-            for j in range(n3):
-                a = positions3[j]
-                if (a < position < b) or tree.support3[nodes3[j]] < k:
-                    continue
-                found += a == position or b == position or c == position
-                if m < 4:
-                    continue
-                n4 = children(tree.start4, tree.term4, nodes3[j], current, a, position_of, positions4, nodes4)
-                for x in range(n4):
-                    holds = a == position or b == position or c == position or positions4[x] == position
-                    found += holds and tree.support4[nodes4[x]] >= k
-    for i in range(n):
-        position_of[current[i]] = -1
-    return found
-
-
-@jit
 def _fits_in_pairs(
     start: NDArray[np.int64],
     term: NDArray[np.int32],
@@ -257,31 +222,79 @@ def _fits_in_pairs(
 
 
 @jit
-def _reinsert_into(
-    log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], gain: NDArray[np.float64], h: int, s: Scratch
+def _are_enough(holders: Holders, t: int, one: int, two: int, three: int, k: int) -> bool:
+    """Return whether k people are in three rows of bits of term t."""
+    bits, begin, n, last = holders.bits, holders.start[t], 0, -1
+    for word in range(holders.words[t]):
+        common = bits[one + word] & bits[two + word] & bits[three + word]
+        while common:
+            person = holders.owner[begin + (word << 6) + lowest(common)]
+            common &= common - ONE
+            n += person != last
+            last = person
+            if n == k:
+                return True
+    return False
+
+
+@jit
+def _are_frequent_with(
+    holders: Holders,
+    k: int,
+    m: int,
+    current: NDArray[np.int32],
+    n: int,
+    position: int,
+    node_of: NDArray[np.int64],
+) -> bool:
+    """Return whether k people hold each combination of three to m of n current terms with the one at a position.
+
+    k people hold each pair of them.
+    """
+    words, first = holders.words, holders.first
+    for c in range(2, n):
+        t, row = current[c], c * (c - 1) >> 1
+        for b in range(1, c):
+            one = first[t] + node_of[row + b] * words[t]
+            for a in range(b):
+                has_term = a == position or b == position or c == position
+                if not has_term and (m < 4 or a < position):
+                    continue
+                other = first[t] + node_of[row + a] * words[t]
+                if has_term and not _are_enough(holders, t, one, other, other, k):
+                    return False
+                for x in range(a if m > 3 else 0):
+                    third = first[t] + node_of[row + x] * words[t]
+                    if (has_term or x == position) and not _are_enough(holders, t, one, other, third, k):
+                        return False
+    return True
+
+
+@jit
+def _insert(
+    log: Log,
+    support1: NDArray[np.int32],
+    support2: NDArray[np.int32],
+    holders: Holders,
+    node_of: NDArray[np.int64],
+    h: int,
+    n: int,
+    p: int,
+    s: Scratch,
 ) -> None:
-    """Reinsert terms into a history, those of most gain first, if no combination would be infrequent."""
-    begin, end = log.indptr[h], log.indptr[h + 1]
-    for i in begin + np.argsort(-gain[begin:end]):
-        if log.kept[i] or gain[i] < 0 or support1[log.ids[i]] < rule.k:
+    """Insert into a history the one at position p of n current terms: raise the supports, and set the bits."""
+    current, terms = s.current, s.combination
+    log.kept[s.where[p]] = True
+    terms[0] = current[p]
+    support1[current[p]] += not is_elsewhere(log, h, terms, 1)
+    for other in range(n):
+        if other == p:
             continue
-        if not _fits_in_pairs(tree.start2, tree.term2, tree.support2, rule.k, log.ids, log.kept, begin, end, i):
-            continue
-        n, position = 0, -1
-        for j in range(begin, end):
-            if log.kept[j] or j == i:
-                s.current[n], s.is_deleted[n] = log.ids[j], j == i
-                position = n if j == i else position
-                n += 1
-        others = n - 1
-        needed = others
-        if rule.m > 2:
-            needed += others * (others - 1) // 2
-        if rule.m > 3:
-            needed += others * (others - 1) * (others - 2) // 6
-        if _count_frequent_with(tree, rule.k, rule.m, s.current, n, position, s) == needed:
-            update(log, tree, rule, support1, h, s.current, n, s.is_deleted, 1, False, s)
-            log.kept[i] = True
+        i, j = min(other, p), max(other, p)
+        node, t, rank = node_of[(j * (j - 1) >> 1) + i], current[j], holders.rank[s.where[j]]
+        terms[1] = current[other]
+        support2[node] += not is_elsewhere(log, h, terms, 2)
+        holders.bits[holders.first[t] + node * holders.words[t] + (rank >> 6)] |= ONE << np.uint64(rank & 63)
 
 
 @jit
@@ -291,19 +304,33 @@ def reinsert_terms(
     rule: Rule,
     support1: NDArray[np.int32],
     gain: NDArray[np.float64],
+    holders: Holders,
     first: int,
     budget: int,
-    scratch: Scratch,
+    s: Scratch,
 ) -> int:
-    """Reinsert terms into the histories from `first` on until the budget of work is used up; return the next history.
+    """Reinsert terms into the histories from `first` on, those of most gain first, if no combination gets infrequent.
 
-    In an anonymous log a combination is held by nobody or by at least k people, so one more person does no harm.
+    Stop when the budget of work is used up, and return the next history. In an anonymous log a combination is held by
+    nobody or by at least k people, so one more person does no harm.
     """
-    work = 0
-    h = first
+    ids, kept, k, m, work, h = log.ids, log.kept, rule.k, rule.m, 0, first
     while h < len(log.indptr) - 1 and work < budget:
-        length = log.indptr[h + 1] - log.indptr[h]
-        work += 10 + length * length * length
-        _reinsert_into(log, tree, rule, support1, gain, h, scratch)
+        begin, end = log.indptr[h], log.indptr[h + 1]
+        work += 10 + (end - begin) * (end - begin) * (end - begin)
+        for i in begin + np.argsort(-gain[begin:end]):
+            if kept[i] or gain[i] < 0 or support1[ids[i]] < k:
+                continue
+            if not _fits_in_pairs(tree.start2, tree.term2, tree.support2, k, ids, kept, begin, end, i):
+                continue
+            n, position = 0, -1
+            for j in range(begin, end):
+                if kept[j] or j == i:
+                    s.current[n], s.where[n] = ids[j], j
+                    position = n if j == i else position
+                    n += 1
+            node_of = find_nodes(tree, k, n, True, s)
+            if m < 3 or _are_frequent_with(holders, k, m, s.current, n, position, node_of):
+                _insert(log, support1, tree.support2, holders, node_of, h, n, position, s)
         h += 1
     return h

@@ -107,7 +107,7 @@ def _keeps_all(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
 
 
 @jit
-def _is_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
+def is_elsewhere(log: Log, h: int, terms: NDArray[np.int32], n: int) -> bool:
     """Return whether another history of the same person keeps all of these terms."""
     person = log.owner[h]
     for g in range(log.first[person], log.first[person + 1]):
@@ -179,7 +179,7 @@ def update(
     listed = 0  # pairs are listed by their rarer term
     for c in range(first_changed, n):
         combination[0] = current[c]
-        if is_changed[c] and not (has_several and _is_elsewhere(log, h, combination, 1)):
+        if is_changed[c] and not (has_several and is_elsewhere(log, h, combination, 1)):
             support1[current[c]] += by
             if support1[current[c]] == infrequent_at:
                 _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 1)
@@ -200,7 +200,7 @@ def update(
             if support2[node2] < min_support:
                 continue
             combination[1] = current[b]
-            if (is_changed[c] or is_changed[b]) and not (has_several and _is_elsewhere(log, h, combination, 2)):
+            if (is_changed[c] or is_changed[b]) and not (has_several and is_elsewhere(log, h, combination, 2)):
                 support2[node2] += by
                 if support2[node2] == infrequent_at:
                     _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 2)
@@ -225,7 +225,7 @@ def update(
                     continue
                 combination[2] = current[a]
                 changed3 = changed2 or is_changed[a]
-                if changed3 and not (has_several and _is_elsewhere(log, h, combination, 3)):
+                if changed3 and not (has_several and is_elsewhere(log, h, combination, 3)):
                     support3[node3] += by
                     if support3[node3] == infrequent_at:
                         _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 3)
@@ -235,7 +235,7 @@ def update(
                 for x in range(n4):
                     if changed3 or is_changed[positions4[x]]:
                         combination[3] = current[positions4[x]]
-                        if not (has_several and _is_elsewhere(log, h, combination, 4)):
+                        if not (has_several and is_elsewhere(log, h, combination, 4)):
                             support4[nodes4[x]] += by
                             if support4[nodes4[x]] == infrequent_at:
                                 _record_infrequent(drop_as_rarest, drop_as_other, degree, now, combination, 4)
