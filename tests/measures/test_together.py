@@ -12,6 +12,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import Score
+from queryveil.histories.person_pairs import PersonRows
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import kind_of
 from queryveil.measures.base import Comparison
@@ -92,7 +93,7 @@ def test_the_most_frequent_combinations_are_those_of_counting_with_sets(
 ) -> None:
     histories, owners, _, _ = drawn
     original = profiles_of(histories, owners)
-    rows = together.PersonRows.of_profiles(original)
+    rows = PersonRows.of_profiles(original)
     number = {term: i for i, term in enumerate(original.vocabulary)}
     everything = {**held(histories, owners, 2), **held(histories, owners, 3)}
     counted = [
