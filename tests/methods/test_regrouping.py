@@ -42,9 +42,9 @@ def test_no_fewer_pairs_stay_together_and_all_that_k_people_hold_is_published(
     assert np.array_equal(pairs.mask, profiles.holder_counts()[profiles.ids] >= k)
     counts = {name: len(published(profiles, kept)) for name, kept in (("none", none), ("layers", layers))}
     assert len(published(profiles, pairs)) >= max(counts.values())
-    told = pairs.summary["pairs of terms together"]
-    assert told["layers"] == counts["layers"]
-    assert len(published(profiles, pairs)) == max(told.values())
+    told = [pairs.summary[f"pairs together by {way}"] for way in ("layers", "regrouping")]
+    assert told[0] == counts["layers"]
+    assert len(published(profiles, pairs)) == max(told)
 
 
 def most_pairs(histories: list[list[int]], k: int) -> int:
@@ -96,13 +96,28 @@ def test_a_term_goes_where_more_of_its_pairs_are_shared() -> None:
     }
 
 
-@pytest.mark.parametrize("people", [None, 60])
-def test_many_more_pairs_stay_together_in_a_log_of_long_histories(people: int | None) -> None:
-    profiles = natural_log(200, 150, 40, seed=4, n_people=people)
-    none, pairs = (run_method(profiles, f"km(k=5, m=2, split={split})") for split in ("none", "pairs"))
-    check(profiles, pairs, 5, 2)
-    assert len(published(profiles, pairs)) >= (1.1 if people is None else 1) * len(published(profiles, none))
-    assert pairs.summary["pairs of terms together"]["regrouped"] > pairs.summary["pairs of terms together"]["layers"]
+@pytest.mark.parametrize(("m", "people"), [(2, None), (2, 150), (3, None)])
+def test_pieces_of_a_larger_log_are_anonymous(m: int, people: int | None) -> None:
+    profiles = natural_log(300, 100, 8, seed=4, n_people=people)
+    none, pairs = (run_method(profiles, f"km(k=5, m={m}, split={split})") for split in ("none", "pairs"))
+    check(profiles, pairs, 5, m)
+    assert len(published(profiles, pairs)) >= len(published(profiles, none))
+    assert pairs.summary["pairs together by regrouping"] > 0
+
+
+def test_more_pairs_stay_together_where_people_search_for_several_things() -> None:
+    """Each person's terms are of three of twenty topics, and those of a topic are shared by many."""
+    rng = np.random.default_rng(1)
+    histories = [
+        [f"t{topic:02}{word}" for topic in rng.choice(20, 3, replace=False) for word in rng.choice(6, 4, replace=False)]
+        for _ in range(150)
+    ]
+    profiles = profiles_of(histories)
+    none, layers, pairs = (
+        len(published(profiles, run_method(profiles, f"km(k=5, m=2, split={split})")))
+        for split in ("none", "layers", "pairs")
+    )
+    assert pairs >= 1.15 * max(none, layers)
 
 
 @settings(max_examples=40)

@@ -31,7 +31,7 @@ from queryveil.methods.deletion import count_combinations
 from queryveil.methods.regrouping import regroup_terms
 
 _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
-_POINTLESS = "pieces are of no use for m = 1, which deletes only terms that fewer than k people hold"
+POINTLESS = "pieces are of no use for m = 1, which deletes only terms that fewer than k people hold"
 
 
 @dataclass(eq=False)
@@ -87,7 +87,7 @@ def split_histories(task: MethodTask, make_layer: Callable[[MethodTask], KeptPai
     profiles, start = task.profiles, task.inputs.find(KeptPairs)
     first = make_layer(task)
     if task.method.integer("m") == 1:
-        return replace(first, summary={**first.summary, "split": _POINTLESS})
+        return replace(first, summary={**first.summary, "split": POINTLESS})
     may_stay = _may_stay(task, profiles if start is None else profiles.select(start.mask))
     is_common = may_stay[profiles.ids] if start is None else may_stay[profiles.ids] & start.mask
     n_frequent = int(np.flatnonzero(may_stay).max(initial=-1)) + 1
@@ -97,9 +97,9 @@ def split_histories(task: MethodTask, make_layer: Callable[[MethodTask], KeptPai
     if split == "pairs":
         regrouped = _Assignment.of(profiles, regroup_terms(task, is_common, n_frequent))
         _publish_rest(task, make_layer, regrouped, is_common, n_frequent)
-        pairs = {"layers": assignment.count_pairs(task.progress), "regrouped": regrouped.count_pairs(task.progress)}
-        summary["pairs of terms together"] = pairs
-        if pairs["regrouped"] > pairs["layers"]:  # `layers` has all pairs that there are without splitting
+        by_layers, by_regrouping = (each.count_pairs(task.progress) for each in (assignment, regrouped))
+        summary |= {"pairs together by layers": by_layers, "pairs together by regrouping": by_regrouping}
+        if by_regrouping > by_layers:  # layers have all pairs that there are without splitting
             assignment = regrouped
     if split != "layers":
         assignment.add_single_terms(is_common & (assignment.piece < 0))

@@ -1,10 +1,10 @@
 """km with `split=pairs`: a person's terms are regrouped so that as many pairs of terms as possible stay together.
 
 At first a pair of terms counts as much to each history, whoever else has it in a piece. Then a pair that fewer than k
-histories have together costs more and more, one that k have counts for all of them, and each term moves to the piece of
-its history where its pairs count most (`kernels.km.regroup`). At last no such pair is left. Lowering the cost again
-and raising it anew often finds more, and the best of these rounds is taken. This sees pairs and histories only, so
-Algorithm 1 goes over the pieces: it deletes what fewer than k people share, in combinations of up to m terms.
+histories have together costs more and more, one that just k have counts for all of them, and each term moves to the
+piece of its history where its pairs count most (`kernels.km.regroup`). At last no such pair is left. Lowering the cost
+again and raising it anew often finds more, and the best of these rounds is taken. This sees pairs and histories only,
+so Algorithm 1 goes over the pieces: it deletes what fewer than k people share, in combinations of up to m terms.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well u
 _COSTS = np.concatenate(([-1.0, -1.0], np.geomspace(0.1, 64, 20)))  # of an infrequent pair, sweep by sweep
 _AGAIN = 12  # the cost with which further rounds begin
 _HARD, _SWEEPS = 1e6, 20  # a cost that no gain outweighs, and the most sweeps with it
-_ROUNDS, _MIN_GAIN = 8, 0.002  # at most, and the smallest gain, as a share, for which another is made
-_WORK = 100_000_000  # pairs looked at in a sweep, from which on there is one round
+_ROUNDS = 8
+_WORK = 100_000_000  # pairs looked at in a sweep from which on there is one round only
 
 
 def regroup_terms(task: MethodTask, is_common: BoolArray, n_frequent: int) -> Int32Array:
@@ -57,10 +57,7 @@ def _search(source: Profiles, tree: Tree, k: int, rng: np.random.Generator, prog
                 turn = regroup(source.indptr, source.ids, piece, order, turn, _BUDGET, *arrays)
         kept = int(support[support >= k].sum())
         if kept > most:
-            best = piece.copy()
-        if kept <= most * (1 + _MIN_GAIN):
-            break
-        most = kept
+            best, most = piece.copy(), kept
     return best
 
 
