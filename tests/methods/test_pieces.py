@@ -179,7 +179,7 @@ def test_rows_and_ids_tell_nothing_of_the_order_of_pieces(has_parts: bool) -> No
     history = row_numbers(profiles.indptr).astype(np.int32)  # a query of all terms each, and one of the first term
     first = profiles.indptr[:-1][np.diff(profiles.indptr) > 0]
     query = np.concatenate((history, profiles.n_histories + np.arange(len(first)))).astype(np.int32)
-    of = np.concatenate((np.arange(profiles.n_histories), history[first]))
+    of = np.concatenate((np.arange(profiles.n_histories), history[first])).astype(np.int64)
     queries = Occurrences(of, query, np.concatenate((pair, first)), {})
     logs_of = []
     for piece in (kept.piece, other):
