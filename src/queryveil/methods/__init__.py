@@ -44,9 +44,9 @@ KM = Method(
             "what becomes of terms that do not fit into a person's history: none: they are deleted; layers: they are "
             "published as further histories, unlinked to it, of two terms or more; all: every term that k people hold "
             "is published, if need be as a history of its own; pairs: as all, and a person's terms are grouped so that "
-            "as many pairs as possible stay together, which takes longer; take all to learn from single terms, pairs "
-            "to learn from pairs of terms too, none to read histories as people (the measure together shows what each "
-            "keeps)",
+            "as many pairs as possible stay together, frequent or not, which takes longer; take all to learn from "
+            "single terms, pairs to see most pairs of a person's terms, none to read histories as people (the measure "
+            "together shows what each keeps)",
             "none",
         ),
         Parameter(
