@@ -12,6 +12,8 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import Score
+from queryveil.histories import person_pairs
+from queryveil.histories.person_pairs import PersonRows
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import kind_of
 from queryveil.measures.base import Comparison
@@ -67,7 +69,7 @@ def test_the_figures_are_those_of_counting_with_sets(
         return
     original, released = profiles_of(histories, owners), profiles_of(pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together, "_PAIRS_PER_STEP", n_pairs_per_step)
+        patch.setattr(person_pairs, "_PAIRS_PER_STEP", n_pairs_per_step)
         found = measure(original, released, behind)
     by = [owners[h] for h in behind]
     before, after = held(histories, owners, 2), held(pieces, by, 2)
@@ -92,7 +94,7 @@ def test_the_most_frequent_combinations_are_those_of_counting_with_sets(
 ) -> None:
     histories, owners, _, _ = drawn
     original = profiles_of(histories, owners)
-    rows = together.PersonRows.of_profiles(original)
+    rows = PersonRows.of_profiles(original)
     number = {term: i for i, term in enumerate(original.vocabulary)}
     everything = {**held(histories, owners, 2), **held(histories, owners, 3)}
     counted = [

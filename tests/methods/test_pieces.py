@@ -1,20 +1,27 @@
 """km with `split`: the pieces are anonymous by brute force, nothing less is kept, and `all` reaches the ceiling."""
 
 from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from queryveil.core.names import declarations
 from queryveil.core.progress import silent
+from queryveil.core.rows import row_numbers
+from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.pieces import cut_into_pieces
+from queryveil.histories.pieces import cut_into_pieces, cut_queries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
+from queryveil.kinds.histories import HISTORIES
+from queryveil.kinds.log import encode_log
 from queryveil.methods.deletion import count_combinations
 from tests.builders import histories_in, profiles_of, rows, run_method, verify_histories
-from tests.methods.test_best import logs, natural_log
+from tests.methods.test_best import TERM_VALUES, TERMS, logs, natural_log
 from tests.twins.pieces import fill, frequent_combinations, is_anonymous
 
 
@@ -125,6 +132,61 @@ def test_a_log_of_long_histories_is_split(m: int) -> None:
     assert np.array_equal(kept.mask, profiles.holder_counts()[profiles.ids] >= 5)
     assert np.count_nonzero(kept.mask) > np.count_nonzero(whole.mask)
     assert kept.summary["histories"] == len(pieces_in(released(profiles, kept)))
+
+
+@pytest.mark.parametrize("target", sorted(declarations("target")))
+@pytest.mark.parametrize("split", ["layers", "all", "pairs"])
+def test_every_target_is_split(target: str, split: str) -> None:
+    profiles = natural_log(60, 12, 4, seed=2)
+    profiles = replace(profiles, vocabulary=tuple(TERMS[: len(profiles.vocabulary)]))
+    method = f"km(k=4, m=2, target={target}"
+    whole, kept = (run_method(profiles, f"{method}{more})", TERM_VALUES) for more in ("", f", split={split}"))
+    check(profiles, kept, 4, 2)
+    assert not (whole.mask & ~kept.mask).any()
+    if split != "layers":
+        assert np.array_equal(kept.mask, profiles.holder_counts()[profiles.ids] >= 4)
+
+
+@settings(max_examples=25)
+@given(logs(6, 10, 4), st.integers(2, 3), st.sampled_from(("layers", "all", "pairs")))
+def test_every_change_of_one_cell_is_judged_as_by_brute_force(profiles: Profiles, k: int, split: str) -> None:
+    assume(profiles.n_people >= k)
+    pieces = released(profiles, run_method(profiles, f"km(k={k}, m=2, split={split})"))
+    for position in range(len(pieces.ids)):
+        for term in range(len(pieces.vocabulary)):
+            ids = pieces.ids.copy()
+            ids[position] = term
+            changed = profiles_of(
+                [[str(each) for each in ids[a:b]] or ["x"] for a, b in pairwise(pieces.indptr)], pieces.owner.tolist()
+            )
+            changed = changed.select(np.array([changed.vocabulary[each] != "x" for each in changed.ids]))
+            verdict = verify_histories(f"km(k={k}, m=2)", histories_in(changed), changed.owner)
+            assert verdict.holds == is_anonymous(pieces_in(changed), k, 2)
+
+
+@pytest.mark.parametrize("has_parts", [False, True])
+def test_rows_and_ids_tell_nothing_of_the_order_of_pieces(has_parts: bool) -> None:
+    profiles = natural_log(60, 12, 4, seed=2)
+    if has_parts:
+        part = np.arange(60, dtype=np.int32) % 2
+        profiles = replace(profiles, partition=part, partition_values=("x", "y"))
+    kept = run_method(profiles, "km(k=4, m=2, split=all)")
+    n_pieces = 1 + int(kept.piece.max())
+    other = np.where(kept.mask, n_pieces - 1 - kept.piece, np.int32(-1)).astype(np.int32)  # the last layer is the first
+    ours, theirs = (HISTORIES.encode(replace(kept, piece=piece), profiles) for piece in (kept.piece, other))
+    assert ours.rows.equals(theirs.rows)
+    pair = np.arange(len(profiles.ids))
+    history = row_numbers(profiles.indptr).astype(np.int32)  # a query of all terms each, and one of the first term
+    first = profiles.indptr[:-1][np.diff(profiles.indptr) > 0]
+    query = np.concatenate((history, profiles.n_histories + np.arange(len(first)))).astype(np.int32)
+    of = np.concatenate((np.arange(profiles.n_histories), history[first])).astype(np.int64)
+    queries = Occurrences(of, query, np.concatenate((pair, first)), {})
+    logs_of = []
+    for piece in (kept.piece, other):
+        pieces = cut_into_pieces(profiles, piece)
+        is_kept = np.ones(len(pieces.profiles.ids), np.bool_)
+        logs_of.append(encode_log(pieces.profiles, is_kept, cut_queries(queries, pieces)).rows)
+    assert logs_of[0].equals(logs_of[1])
 
 
 def test_splitting_where_one_term_is_known_is_said_to_be_pointless() -> None:

@@ -95,6 +95,18 @@ def test_report_has_every_section_in_order() -> None:
     assert len(list(parse(page).iter("h1"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_in_pieces"),
+    [(5000, 4871, False), (5000, 9000, True), (12_000, 11_000, False), (12_000, 13_000, True)],
+)
+def test_histories_in_pieces_are_said_to_be_unlinked(before: int, after: int, is_in_pieces: bool) -> None:
+    counts = manifest()["counts"]
+    counts["before"]["histories"], counts["after"]["histories"] = before, after
+    page = render(manifest(counts=counts), HOLDS, SCORES)
+    assert ("in several histories that nothing links" in page) is is_in_pieces
+    assert (f"{after / 4871:.1f} per person on average" in page) is is_in_pieces
+
+
 def test_market_value_is_shown_with_its_coverage() -> None:
     note = "55.0 % of the log's terms have clicks in the market table"
     market = [

@@ -94,6 +94,9 @@ def test_a_method_without_a_spark_form(capsys: pytest.CaptureFixture[str], log: 
     assert "the method suppress has no Spark form (km" in sentence
     assert "there is only target=logsize" in refused(capsys, log, method="km(k=4, m=2, target=clicks)")
     assert "there is only algorithm=best" in refused(capsys, log, method="km(k=4, m=2, algorithm=paper)")
+    assert "there is only split=none|layers|all; leave it out" in refused(
+        capsys, log, method="km(k=4, m=2, split=pairs)"
+    )
     with pytest.raises(InputError, match="there is only blocks=auto"):
         require_spark_support("method", resolve("method", "linkability(p=0.4, blocks=none)"))
 

@@ -49,3 +49,10 @@ def test_every_occurrence_of_a_term_that_k_people_hold_is_released(
     assert set(shown) == {pair for key, pair in held if len(holders[key]) >= K}
     assert len(shown) == len(set(shown))
     assert len(history_of) > len(set(history_of.values()))
+
+
+def test_splitting_where_one_term_is_known_is_said_to_be_pointless(spark: "SparkSession", tmp_path: Path) -> None:
+    log = write_log(tmp_path, 3)
+    done = queryveil.anonymize(log, f"km(k={K}, m=1, split=all)", tmp_path / "out", engine="spark", spark=spark)
+    assert "of no use" in done.summary["split"]
+    assert done.manifest.counts["after"]["histories"] == done.manifest.counts["after"]["people"]

@@ -1,5 +1,6 @@
 """What filling pieces gives, and what pieces of histories must satisfy, the slow and obvious way."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -60,3 +61,25 @@ def fill(pieces: list[set[int]], free: set[int], frequent: set[Combination], m: 
             free |= piece
             return pieces
         pieces.append(piece)
+
+
+def regroup(
+    histories: list[list[int]], known: set[Combination], order: list[int], value: list[float]
+) -> tuple[list[list[int]], Counter[Combination]]:
+    """Return the piece of every term after each moved once, in the kernel's order, and who has each known pair."""
+    grouped = [list(range(len(terms))) for terms in histories]
+    having: Counter[Combination] = Counter()
+    for terms, piece in ((histories[h], grouped[h]) for h in order):
+        for j, own in enumerate(piece):
+            pairs = {i: frozenset((terms[i], terms[j])) for i in range(len(terms)) if i != j}
+            gain = dict.fromkeys((own, *(piece[i] for i in pairs)), 0.0)
+            for i, pair in pairs.items():
+                people = having[pair] + (piece[i] != own)
+                gain[piece[i]] += value[min(people, len(value) - 1)] if pair in known else value[0]
+            best = max(sorted(gain), key=lambda number: (gain[number], number == own))
+            if gain[best] < 0:
+                best = min(set(range(len(terms))) - {piece[i] for i in pairs})
+            for i, pair in pairs.items():
+                having[pair] += ((piece[i] == best) - (piece[i] == own)) * (pair in known)
+            piece[j] = best
+    return grouped, having

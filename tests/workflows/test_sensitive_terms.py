@@ -118,6 +118,7 @@ def test_why_says_what_would_follow(release: Path, log: Path) -> None:
         (["--method", "km(k=3, m=2, h=0.8, threshold=0.01, split=all)"], "h is only for split=none"),
         (["--method", "km(k=3, m=2, thin=0.1, split=layers)"], "thin is only for split=none"),
         (["--method", "km(k=3, m=2, thin=0.1)", "--engine", "spark"], "on Spark there is only thin=0"),
+        (["--method", "km(k=3, m=2, split=pairs)", "--engine", "spark"], "there is only split=none|layers|all"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments: list[str], expected: str, log: Path, tmp_path: Path) -> None:

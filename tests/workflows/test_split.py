@@ -15,7 +15,7 @@ from queryveil.workflows.inspect import show_person
 from tests.workflows.small_log import write_log
 
 K, M = 8, 3
-METHOD = f"km(k={K}, m={M}, split=all)"
+METHODS = {split: f"km(k={K}, m={M}, split={split})" for split in ("all", "pairs")}
 OPTIONS: dict[str, dict[str, Any]] = {
     "people": {},
     "days": {"history": "day"},
@@ -24,11 +24,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=OPTIONS)
+@pytest.fixture(scope="module", params=[*((name, "all") for name in OPTIONS), ("people", "pairs"), ("log", "pairs")])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    folder, options = tmp_path_factory.mktemp("split"), OPTIONS[request.param]
+    folder, options = tmp_path_factory.mktemp("split"), OPTIONS[request.param[0]]
     log = write_log(folder, 3)
-    queryveil.anonymize(log, METHOD, folder / "out", private=folder / "out-private", seed=1, **options)
+    queryveil.anonymize(
+        log, METHODS[request.param[1]], folder / "out", private=folder / "out-private", seed=1, **options
+    )
     return folder, options
 
 
@@ -93,6 +95,9 @@ def test_ids_are_ranks_of_content_and_no_column_tells_the_layer(made: tuple[Path
         {"partition"} if "partition_by" in options else set()
     )
     if "kind" in options:
+        numbers = [(row["user"], row["query_id"], row["term"]) for row in rows]
+        assert numbers == sorted(numbers)
+        assert {query for _, query, _ in numbers} == set(range(len({query for _, query, _ in numbers})))
         return
     content: dict[int, tuple[Any, list[str]]] = {}
     for row in rows:
@@ -203,3 +208,39 @@ def test_attacks_know_that_a_person_has_several_histories(made: tuple[Path, dict
     # every term that the release has elsewhere is in one of a person's pieces, so none was deleted from one alone
     names = {result.attack for result in found.results}
     assert "minimality" not in names or "partition_by" in options
+
+
+@pytest.mark.parametrize("split", ["all", "pairs"])
+def test_a_split_release_starts_a_stronger_one(split: str, tmp_path: Path) -> None:
+    log = write_log(tmp_path, 3)
+    weaker, first = tmp_path / "weaker", tmp_path / "weaker-private"
+    queryveil.anonymize(log, f"km(k=4, m=2, split={split})", weaker, private=first, seed=1)
+    method = f"km(k={K}, m=2, split={split})"
+    out, private = tmp_path / "out", tmp_path / "out-private"
+    done = queryveil.anonymize(log, method, out, private=private, seed=1, start_from=weaker, start_from_private=first)
+    assert done.verdict.holds
+    alone = queryveil.anonymize(log, method, tmp_path / "alone", seed=1)
+    assert done.manifest.counts["after"]["pairs"] == alone.manifest.counts["after"]["pairs"]
+
+
+def test_queries_are_cut_where_their_terms_are_in_several_pieces(tmp_path: Path) -> None:
+    log = write_log(tmp_path, 3)
+    queryveil.anonymize(log, METHODS["all"], tmp_path / "out", private=tmp_path / "out-private", seed=1, kind="log")
+    person = {row["release_id"]: row["person"] for row in members_of(tmp_path)}
+    asked: dict[str, list[set[str]]] = defaultdict(list)
+    for line in log.read_text().splitlines()[1:]:
+        user, query, *_ = line.split(",")
+        asked[user].append(set(query.split()))
+    shown: dict[int, set[str]] = defaultdict(set)
+    queries: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for row in rows_of(tmp_path):
+        shown[row["user"]].add(row["term"])
+        queries[row["user"], row["query_id"]].add(row["term"])
+    expected = Counter(
+        (user, tuple(sorted(terms & query)))
+        for user, terms in shown.items()
+        for query in asked[person[user]]
+        if terms & query
+    )
+    assert Counter((user, tuple(sorted(terms))) for (user, _), terms in queries.items()) == expected
+    assert any(len(terms) > 1 for terms in queries.values())

@@ -40,11 +40,13 @@ KM = Method(
         *_INFERENCE,
         Parameter(
             "split",
-            Word(("none", "layers", "all")),
+            Word(("none", "layers", "all", "pairs")),
             "what becomes of terms that do not fit into a person's history: none: they are deleted; layers: they are "
             "published as further histories, unlinked to it, of two terms or more; all: every term that k people hold "
-            "is published, if need be as a history of its own; take all to learn from single terms, none to learn "
-            "from what people search for together (the measure together shows both)",
+            "is published, if need be as a history of its own; pairs: as all, and a person's terms are grouped so that "
+            "as many pairs as possible stay together, frequent or not, which takes longer; take all to learn from "
+            "single terms, pairs to see most pairs of a person's terms, none to read histories as people (the measure "
+            "together shows what each keeps)",
             "none",
         ),
         Parameter(
@@ -62,7 +64,7 @@ KM = Method(
     stronger={"h": "coherence"},
     kinds=("histories", "log"),
     inputs=("term_values", "sensitive_terms", "weaker_release"),
-    spark_only={"target": "logsize", "algorithm": "best", "thin": 0},
+    spark_only={"target": ("logsize",), "algorithm": ("best",), "split": ("none", "layers", "all"), "thin": (0,)},
     suggestions=(
         Suggestion(
             "publish",
@@ -128,7 +130,7 @@ LINKABILITY = Method(
     guarantee="linkability",
     kinds=("groups",),
     inputs=("network", "weights", "previous_groups"),
-    spark_only={"blocks": "auto"},
+    spark_only={"blocks": ("auto",)},
     suggestions=(
         Suggestion(
             "personalise",

@@ -41,7 +41,7 @@ class Method(Declaration):
     kinds: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()  # names of inputs besides the profiles (`queryveil.workflows.inputs`)
     one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
-    spark_only: Mapping[str, Value] = field(default_factory=dict)  # the only values that a cluster supports
+    spark_only: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)  # the values that a cluster supports
     suggestions: tuple[Suggestion, ...] = ()  # the runs of the method that serve goals
 
     def caution(self, method: ResolvedName | None = None) -> str:

@@ -4,7 +4,9 @@ If every combination of at most m terms of a piece is in pieces of at least k pe
 supports only add. Three steps follow from this. What is left of the log is anonymised again as a log of its own, which
 gives a new piece of each history. A term may also join any piece of its history, whoever else does, where all
 combinations of up to m terms that this makes are in the pieces of k people already (`kernels.km.pieces`). And a term
-that k people hold may be a piece of its own, so everything that k people hold can be published.
+that k people hold may be a piece of its own, so everything that k people hold can be published. With `split=pairs` this
+is done once from the history that km alone keeps and once from regrouped terms (`methods.regrouping`), and the result
+with more pairs of terms together is taken.
 
 Terrovitis, Liagouris, Mamoulis, Skiadopoulos: Privacy Preservation by Disassociation, 2012, cut records too, but
 publish the pieces of a cluster of records together.
@@ -17,16 +19,19 @@ import numpy as np
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.evidence import Views
+from queryveil.core.progress import Progress
 from queryveil.core.rows import BoolArray, Int32Array, row_numbers, select_entries
 from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.person_pairs import PersonRows, count_person_pairs
 from queryveil.histories.pieces import cut_into_pieces
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
 from queryveil.methods.base import MethodTask
 from queryveil.methods.deletion import count_combinations
+from queryveil.methods.regrouping import regroup_terms
 
 _BUDGET = 2_000_000  # steps of kernel work between two progress reports: well under a second
-_POINTLESS = "pieces are of no use for m = 1, which deletes only terms that fewer than k people hold"
+POINTLESS = "pieces are of no use for m = 1, which deletes only terms that fewer than k people hold"
 
 
 @dataclass(eq=False)
@@ -36,6 +41,18 @@ class _Assignment:
     profiles: Profiles
     piece: Int32Array  # (pairs,): -1 for pairs that are in none
     n_pieces: Int32Array  # (histories,)
+
+    @classmethod
+    def of(cls, profiles: Profiles, piece: Int32Array) -> "_Assignment":
+        """Return the assignment in which pairs are in these pieces, which are numbered from 0 in each history."""
+        n_pieces = np.zeros(profiles.n_histories, np.int32)
+        np.maximum.at(n_pieces, row_numbers(profiles.indptr), piece + 1)
+        return cls(profiles, piece, n_pieces)
+
+    def count_pairs(self, progress: Progress) -> int:
+        """Count the pairs of terms that each person has in one piece, over all people."""
+        pieces = cut_into_pieces(self.profiles, self.piece).profiles
+        return count_person_pairs(PersonRows.of_profiles(pieces), len(pieces.vocabulary), progress)
 
     def add(self, kept: BoolArray) -> None:
         """Add a new piece to every history that has kept pairs."""
@@ -55,6 +72,8 @@ class _Assignment:
         """Let terms that are left join pieces, and form new ones, of combinations that k people have in pieces."""
         k, m, progress = task.method.integer("k"), task.method.integer("m"), task.progress
         pieces = cut_into_pieces(self.profiles, self.piece).profiles
+        if not len(pieces.ids):
+            return
         tree = count_combinations(pieces, n_frequent, k, m, progress)
         scratch = make_piece_scratch(int(np.diff(self.profiles.indptr).max(initial=0)), n_frequent)
         history, rows = 0, (self.profiles.indptr, self.profiles.ids)
@@ -68,27 +87,43 @@ def split_histories(task: MethodTask, make_layer: Callable[[MethodTask], KeptPai
     profiles, start = task.profiles, task.inputs.find(KeptPairs)
     first = make_layer(task)
     if task.method.integer("m") == 1:
-        return replace(first, summary={**first.summary, "split": _POINTLESS})
-    assignment = _Assignment(
-        profiles, np.full(len(profiles.ids), -1, np.int32), np.zeros(profiles.n_histories, np.int32)
-    )
-    assignment.add(first.mask)
+        return replace(first, summary={**first.summary, "split": POINTLESS})
     may_stay = _may_stay(task, profiles if start is None else profiles.select(start.mask))
     is_common = may_stay[profiles.ids] if start is None else may_stay[profiles.ids] & start.mask
     n_frequent = int(np.flatnonzero(may_stay).max(initial=-1)) + 1
-    n_layers = 1
+    assignment = _Assignment.of(profiles, np.where(first.mask, np.int32(0), np.int32(-1)))
+    n_layers = 1 + _publish_rest(task, make_layer, assignment, is_common, n_frequent)
+    summary = {**first.summary, "layers": n_layers}
+    if split == "pairs":
+        regrouped = _Assignment.of(profiles, regroup_terms(task, is_common, n_frequent))
+        _publish_rest(task, make_layer, regrouped, is_common, n_frequent)
+        by_layers, by_regrouping = (each.count_pairs(task.progress) for each in (assignment, regrouped))
+        summary |= {"pairs together by layers": by_layers, "pairs together by regrouping": by_regrouping}
+        if by_regrouping > by_layers:  # layers have all pairs that there are without splitting
+            assignment = regrouped
+    if split != "layers":
+        assignment.add_single_terms(is_common & (assignment.piece < 0))
+    mask = assignment.piece >= 0
+    summary |= {"pairs deleted": int(np.count_nonzero(~mask)), **_describe(assignment)}
+    return KeptPairs(mask, assignment.piece, summary=summary)
+
+
+def _publish_rest(
+    task: MethodTask,
+    make_layer: Callable[[MethodTask], KeptPairs],
+    assignment: _Assignment,
+    is_common: BoolArray,
+    n_frequent: int,
+) -> int:
+    """Publish what is left in further pieces of two terms or more, as far as possible; return the number of layers."""
+    n_layers = 0
     while True:
         assignment.fill(task, is_common & (assignment.piece < 0), n_frequent)
         kept = _next_layer(task, make_layer, is_common & (assignment.piece < 0))
         if kept is None:
-            break
+            return n_layers
         assignment.add(kept)
         n_layers += 1
-    if split == "all":
-        assignment.add_single_terms(is_common & (assignment.piece < 0))
-    mask = assignment.piece >= 0
-    summary = {**first.summary, "pairs deleted": int(np.count_nonzero(~mask)), **_describe(assignment, n_layers)}
-    return KeptPairs(mask, assignment.piece, summary=summary)
 
 
 def _may_stay(task: MethodTask, source: Profiles) -> BoolArray:
@@ -109,11 +144,10 @@ def _next_layer(task: MethodTask, make_layer: Callable[[MethodTask], KeptPairs],
     return kept if sizes.max(initial=0) > 1 else None
 
 
-def _describe(assignment: _Assignment, n_layers: int) -> dict[str, object]:
+def _describe(assignment: _Assignment) -> dict[str, object]:
     """Return for the summary how many histories there are."""
     per_person = np.bincount(assignment.profiles.owner, assignment.n_pieces).astype(np.int64)
     return {
-        "layers": n_layers,
         "histories": int(per_person.sum()),
         "histories per person, at most": int(per_person.max(initial=0)),
     }

@@ -71,11 +71,10 @@ def require_spark_support(category: str, name: ResolvedName) -> None:
             f"the {category} {declared.name} has no Spark form ({', '.join(known)} "
             f"{'has' if len(known) == 1 else 'have'} one); use --engine local."
         )
-    for parameter, value in declared.spark_only.items() if isinstance(declared, Method) else ():
-        if name.values.get(parameter, value) != value:
-            raise InputError(
-                f"{name}: on Spark there is only {parameter}={value}; leave it out, or use --engine local."
-            )
+    for parameter, values in declared.spark_only.items() if isinstance(declared, Method) else ():
+        if name.values.get(parameter, values[0]) not in values:
+            only = "|".join(map(str, values))
+            raise InputError(f"{name}: on Spark there is only {parameter}={only}; leave it out, or use --engine local.")
 
 
 def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:

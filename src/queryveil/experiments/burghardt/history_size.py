@@ -14,9 +14,9 @@ from queryveil.core.progress import Progress, nested_progress
 from queryveil.experiments.burghardt.grid import KmSetup
 from queryveil.experiments.paper import confirm_kept, run_method
 from queryveil.histories.outcomes import KeptPairs
+from queryveil.histories.person_pairs import PersonRows, count_person_pairs
 from queryveil.histories.pieces import cut_into_pieces
 from queryveil.histories.profiles import Profiles
-from queryveil.measures.utility.together import PersonRows, count_person_pairs
 from queryveil.report.reproduction import PaperTable
 
 UNITS = ("session", "day", "window:1h")  # besides all of a user's queries

@@ -11,9 +11,6 @@ original that are not among the release's. We take combinations of two and three
 commoner terms.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,12 +23,10 @@ from queryveil.core.rows import (
     IntArray,
     count_runs,
     gather_rows,
-    indptr_of,
     indptr_of_sorted,
-    ranges,
     row_numbers,
 )
-from queryveil.histories.profiles import Profiles
+from queryveil.histories.person_pairs import PersonRows, count_person_pairs
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.counting import count_pairs, transpose
 from queryveil.kernels.km.supports import are_distinct, term_postings
@@ -41,35 +36,7 @@ RANKS = (1, 20, 200, 1_000)  # of the first of the terms whose pairs are compare
 _TERMS = 20
 _MOST_FREQUENT = 1_000  # combinations
 _SAMPLED = 16  # of so many histories one tells how frequent these may be
-_PAIRS_PER_STEP = 1_000_000
 _NO_PAIRS = "nobody has two terms in one history"
-
-
-@dataclass(frozen=True, eq=False)
-class PersonRows:
-    """Histories over the terms of the original, those of a person side by side."""
-
-    indptr: IntArray
-    ids: Int32Array  # ascending within a history
-    owner: Int32Array  # (histories,): ascending
-
-    @classmethod
-    def of_profiles(cls, profiles: Profiles) -> "PersonRows":
-        """Return histories whose owners ascend already."""
-        return cls(profiles.indptr, profiles.ids, profiles.owner)
-
-    @classmethod
-    def of_release(cls, comparison: Comparison) -> "PersonRows":
-        """Return the released histories, by person where that is known."""
-        released, owner = comparison.released, comparison.released_owner()
-        number = {entry: i for i, entry in enumerate(comparison.original.vocabulary)}
-        known = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int32)
-        order = np.argsort(owner, kind="stable")
-        indptr, at = gather_rows(released.indptr, order)
-        ids, row = known[released.ids[at]], row_numbers(indptr)
-        row, ids = row[ids >= 0], ids[ids >= 0]
-        sort = np.lexsort((ids, row))
-        return cls(indptr_of_sorted(row, len(order)), ids[sort], owner[order].astype(np.int32))
 
 
 def measure_together(
@@ -77,7 +44,7 @@ def measure_together(
 ) -> list[Score]:
     """Return what is left of pairs and of the most frequent combinations of terms."""
     comparison, name = evidence.get(Comparison), str(measure)
-    before, after = PersonRows.of_profiles(comparison.original), PersonRows.of_release(comparison)
+    before, after = PersonRows.of_profiles(comparison.original), _released_rows(comparison)
     n_terms = len(comparison.original.vocabulary)
     n_before, n_after = (count_person_pairs(rows, n_terms, progress) for rows in (before, after))
     share = 100.0 * n_after / n_before if n_before else None
@@ -89,44 +56,17 @@ def measure_together(
     return [*scores, *_missing_combinations(name, before, after, n_terms, progress)]
 
 
-def count_person_pairs(rows: PersonRows, n_terms: int, progress: Progress) -> int:
-    """Count the different pairs of terms that each person has in one history, over all people."""
-    length = np.diff(rows.indptr)
-    is_shared = np.zeros(len(length), np.bool_)  # another history is the same person's
-    is_equal = rows.owner[1:] == rows.owner[:-1]
-    is_shared[1:] |= is_equal
-    is_shared[:-1] |= is_equal
-    alone = length[~is_shared]
-    total = int((alone * (alone - 1) // 2).sum())
-    for histories in _runs_of_people(rows.owner, np.where(is_shared, length * (length - 1) // 2, 0)):
-        progress("counting pairs", histories.stop, len(length))
-        total += _count_distinct(rows, np.arange(histories.start, histories.stop)[is_shared[histories]], n_terms)
-    return total
-
-
-def _runs_of_people(owner: Int32Array, n_pairs: IntArray) -> Iterator[slice]:
-    """Cut histories into runs of whole people with so many pairs that these fit into memory."""
-    bounds, done = indptr_of(n_pairs), 0
-    if not bounds[-1]:
-        return
-    ends = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))  # of people
-    while done < len(owner):
-        at = np.searchsorted(bounds[ends], bounds[done] + _PAIRS_PER_STEP, "right")
-        at = max(at - 1, int(np.searchsorted(ends, done, "right")))
-        yield slice(done, int(ends[at]))
-        done = int(ends[at])
-
-
-def _count_distinct(rows: PersonRows, histories: IntArray, n_terms: int) -> int:
-    """Count the different pairs of terms of each person in some histories."""
-    indptr, at = gather_rows(rows.indptr, histories)
-    row = row_numbers(indptr)
-    n_later = indptr[row + 1] - np.arange(len(at)) - 1  # terms after each in its history
-    first = row_numbers(indptr_of(n_later))
-    second = ranges(np.arange(len(at)) + 1, n_later)
-    _, person = np.unique(rows.owner[histories], return_inverse=True)
-    ids = rows.ids[at].astype(np.int64)
-    return len(np.unique((person[row[first]] * n_terms + ids[first]) * n_terms + ids[second]))
+def _released_rows(comparison: Comparison) -> PersonRows:
+    """Return the released histories, by person where that is known."""
+    released, owner = comparison.released, comparison.released_owner()
+    number = {entry: i for i, entry in enumerate(comparison.original.vocabulary)}
+    known = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int32)
+    order = np.argsort(owner, kind="stable")
+    indptr, at = gather_rows(released.indptr, order)
+    ids, row = known[released.ids[at]], row_numbers(indptr)
+    row, ids = row[ids >= 0], ids[ids >= 0]
+    sort = np.lexsort((ids, row))
+    return PersonRows(indptr_of_sorted(row, len(order)), ids[sort], owner[order].astype(np.int32))
 
 
 def _error_of_supports(name: str, before: PersonRows, after: PersonRows, rank: int, n_terms: int) -> list[Score]:

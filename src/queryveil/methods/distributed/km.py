@@ -5,7 +5,7 @@ which are groups of the next.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, ke
 from queryveil.methods.distributed.coherence import bound_inference
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
 from queryveil.methods.distributed.pieces import split_on_cluster
+from queryveil.methods.pieces import POINTLESS
 from queryveil.methods.rounds.blocks import Keys, answer_queries, merge_keys, no_keys, partition_by_bucket
 from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, run_rounds
 
@@ -36,8 +37,13 @@ def run(task: SparkTask) -> KeptOnCluster:
     def make_layer(histories: "DataFrame") -> KeptOnCluster:
         return anonymize(histories, task.method, work=task.work, sensitive=task.sensitive, progress=task.progress)
 
-    split = task.method.word("split") if task.method.integer("m") > 1 else "none"  # for m = 1 pieces are of no use
-    return make_layer(task.histories) if split == "none" else split_on_cluster(task, make_layer, split)
+    split = task.method.word("split")
+    if split == "none":
+        return make_layer(task.histories)
+    if task.method.integer("m") == 1:
+        kept = make_layer(task.histories)
+        return replace(kept, summary={**kept.summary, "split": POINTLESS})
+    return split_on_cluster(task, make_layer, split)
 
 
 def anonymize(
