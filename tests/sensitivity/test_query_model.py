@@ -1,18 +1,22 @@
 """The bundled model of queries, against the labelled queries that took no part in its training."""
 
+import csv
 import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from queryveil.logs.characters import terms
 from queryveil.sensitivity.model import BAYES, load_model
-from queryveil.sensitivity.training import score_predictions
+from queryveil.sensitivity.training import base_form, score_predictions
 from queryveil.workflows.sensitivity import explain
 from scripts.build_query_model import LabelledQueries, read_queries
 from scripts.sensitivity_topics import NEUTRAL, SENSITIVE
 
-QUERIES = Path(__file__).resolve().parents[2] / "scripts" / "labelled-queries.tsv"
+ROOT = Path(__file__).resolve().parents[2]
+QUERIES = ROOT / "scripts" / "labelled-queries.tsv"
+EXCITE = ROOT / "benchmarks" / "labels" / "excite.tsv"
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +42,23 @@ def test_no_more_than_400_queries_are_held_out_those_with_the_smallest_digests_o
     assert (len(texts), int(queries.is_sensitive.sum())) == (400, 200)
     largest = max(hashlib.sha256(text.encode()).hexdigest() for text in texts)
     assert largest < "3"
+
+
+def test_what_is_judged_is_not_trained_on(held_out: tuple[LabelledQueries, list[str]]) -> None:
+    queries, texts = read_queries(QUERIES, "train")
+    bags = [frozenset(map(base_form, words)) for words in held_out[0].words]
+    rows: dict[str, list[int]] = {}
+    for row, bag in enumerate(bags):
+        for word in bag:
+            rows.setdefault(word, []).append(row)
+    for words, text in zip(queries.words, texts, strict=True):
+        bag = frozenset(map(base_form, words))
+        near = {row for word in bag for row in rows.get(word, ())}
+        assert all(3 * len(bag & bags[row]) < 2 * len(bag | bags[row]) for row in near), text
+    with EXCITE.open(encoding="utf-8", newline="") as stream:
+        sample = {row["sha256"] for row in csv.DictReader(stream, delimiter="\t")}
+    assert len(sample) == 400
+    assert sample.isdisjoint(hashlib.sha256(" ".join(terms(text)).encode()).hexdigest() for text in texts)
 
 
 def test_held_out_queries_are_told_apart_better_than_by_naive_bayes(
