@@ -69,7 +69,7 @@ def test_vectors_written_as_text_are_read_back(tmp_path: Path) -> None:
         (b"tea 1 0\ncar 1 x\n", r"line 2 has a component that is no number; correct that line\.$"),
         (b"tea 1 nan\n", r"line 1 has a component that is no number; correct that line\.$"),
         (b"t\xe9 1 0\n", r"is not text in UTF-8; save it as such\.$"),
-        (b"", r"has no word of the log or of WordNet; give vectors of the log's language\.$"),
+        (b"", r"has none of the words to compare; give vectors of the queries' language\.$"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, message: str) -> None:

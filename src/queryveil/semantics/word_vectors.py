@@ -81,7 +81,7 @@ def read_vectors(path: Path, is_wanted: Callable[[str], bool]) -> WordVectors:
     except OSError as error:
         raise InputError(f"{_FLAG} {path} cannot be read ({error.strerror}); check the path.") from None
     if not found:
-        raise InputError(f"{_FLAG} {path} has no word of the log or of WordNet; give vectors of the log's language.")
+        raise InputError(f"{_FLAG} {path} has none of the words to compare; give vectors of the queries' language.")
     return WordVectors(tuple(found), to_bytes(np.array(list(found.values()), np.float64)))
 
 
