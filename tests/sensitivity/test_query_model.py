@@ -68,7 +68,7 @@ def test_held_out_queries_are_told_apart_better_than_by_naive_bayes(
     found, before = (
         score_predictions(load_model(path).probabilities(texts), queries.is_sensitive) for path in (None, BAYES)
     )
-    assert found.balanced_accuracy >= 0.85
+    assert found.balanced_accuracy >= 0.88
     assert found.balanced_accuracy > before.balanced_accuracy + 0.05
     assert found.calibration_error < 0.08
 
@@ -84,8 +84,27 @@ def test_the_meaning_decides_and_not_a_word() -> None:
 
 def test_an_explanation_names_the_topic_of_a_sensitive_query() -> None:
     assert explain("hepatitis treatment").topic == "health"
+    assert explain("breast cancer").topic == "health"  # and "breast" alone sexuality
     assert explain("chicken soup").topic == ""
     assert "cancer zodiac" in dict(explain("cancer zodiac").words)
+
+
+def test_joined_and_mistyped_words_count_like_what_they_stand_for() -> None:
+    model = load_model()
+    weight = dict(model.explain("naked women").words)
+    joined = dict(model.explain("nakedwomen").words)["nakedwomen"]
+    assert joined == pytest.approx(sum(weight.values()), abs=0.01)
+    typed, meant = model.explain("hepattis"), model.explain("hepatitis")
+    assert typed.words[0][1] == pytest.approx(meant.words[0][1], abs=0.01)
+    assert explain("hepattis").topic == "health"
+
+
+def test_topics_of_sensitive_queries_are_mostly_told(held_out: tuple[LabelledQueries, list[str]]) -> None:
+    queries, texts = held_out
+    given = [(topic, explain(text).topic) for text, topic in zip(texts, queries.topics, strict=True)]
+    told = [topic == found for topic, found in given if found and topic in {each.name for each in SENSITIVE}]
+    assert len(told) > 150
+    assert np.mean(told) >= 0.7
 
 
 def test_classifying_is_the_same_for_few_and_many_queries(held_out: tuple[LabelledQueries, list[str]]) -> None:
