@@ -47,6 +47,8 @@ def judge(queries: list[str]) -> None:
             f"{scores.balanced_accuracy:.3f}, recall {scores.recall:.3f}, precision {scores.precision:.3f}, "
             f"calibration error {scores.calibration_error:.3f}"
         )
+        for each in scores.bins:
+            print(f"  predicted {each.predicted:.2f}, observed {each.observed:.2f}, {each.texts} queries")
 
 
 def cover(queries: list[str]) -> None:

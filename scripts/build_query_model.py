@@ -7,11 +7,12 @@ it is to each of 300 centres), how a regression on WordNet's labelled nouns alon
 weight in naive Bayes, and a weight of the word itself; over phrases of two words, a weight of the phrase and the topics
 of WordNet's lemma of that name. Names of people and places that are no other words are neutral. All of it is fixed once
 training ends, so the model is a table with one weight for each word and phrase. The sum is divided by a power of the
-number of words.
+number of words. Words that occur next to each other are added as one word, and sensitive words mistyped.
 """
 
 import argparse
 import csv
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -40,10 +41,11 @@ NAME = "labelled queries, word vectors and topics of WordNet 3.0"
 EXPONENT = 0.25  # of the number of words, by which a sum is divided
 CENTRES, SHARPNESS, ROUNDS = 300, 8.0, 5  # of the clusters of vectors, their softness, and rounds of k-means
 FREQUENT = 40_000  # words of which the centres are taken
-SCALES = {"vector": 2.0, "bayes": 0.3, "own": 2.0, "phrase": 2.0, "lemma": 3.0}  # the larger, the freer the weight
+SCALES = {"vector": 2.0, "bayes": 0.3, "own": 6.0, "phrase": 4.0, "lemma": 3.0}  # the larger, the freer the weight
 EVERYDAY, LEAST_SHARE, RIDGE = 3.0, 0.2, 3.0
 OF_NAMES = 500.0  # queries that all listed names together count as
 LEAST_BEARERS = 10  # of a listed name, in thousandths of a per cent of people
+LEAST_ASKED, SHORTEST = 2, 6  # queries that hold a word whose mistyped forms are added, and letters of a form
 FOLDS, DECIMALS = 5, 2
 Floats = NDArray[np.float64]
 
@@ -270,6 +272,7 @@ def cross_validate(trainer: Trainer, queries: LabelledQueries, texts: Sequence[s
 def topics_of(trainer: Trainer, queries: LabelledQueries, model: SensitivityModel, known: pa.Table) -> pa.Table:
     """Return the topic of every word that speaks for "sensitive": as in the given table, else by the word's features.
 
+    A phrase has the topic of most of the sensitive queries that hold it.
     A ridge regression on the words of that table and of the sensitive queries tells the topics apart.
     """
     names = [topic.name for topic in SENSITIVE]
@@ -288,7 +291,52 @@ def topics_of(trainer: Trainer, queries: LabelledQueries, model: SensitivityMode
     numbers = (trainer.features.of(speaking) @ fitted).argmax(axis=1).tolist()
     made = {word: names[number] for word, number in zip(speaking, numbers, strict=True)}
     made |= given
+    of_phrase = defaultdict[str, Counter[str]](Counter)
+    for words, topic, is_sensitive in zip(queries.words, queries.topics, queries.is_sensitive, strict=True):
+        for pair in pairwise(words) if is_sensitive else ():
+            of_phrase[" ".join(pair)][topic] += 1
+    speaking = [text for text, weight in zip(model.phrases, model.phrase_weights.tolist(), strict=True) if weight > 0]
+    made |= {phrase: of_phrase[phrase].most_common(1)[0][0] for phrase in speaking if phrase in of_phrase}
     return pa.table({"word": list(made), "topic": pa.array(list(made.values()))})
+
+
+def other_spellings(model: SensitivityModel, queries: LabelledQueries) -> dict[str, tuple[str, ...]]:
+    """Return unknown words and what they stand for: two words of a query joined, or a sensitive word mistyped.
+
+    A word is mistyped if a letter is left out or exchanged with the next.
+    """
+    weight_of = dict(zip(model.words, model.weights.tolist(), strict=True))
+    asked = Counter(word for words in queries.words for word in words)
+    found = dict[str, tuple[str, ...]]()
+    for word, count in asked.items():
+        if count >= LEAST_ASKED and len(word) >= SHORTEST and weight_of.get(word, 0.0) > 0:
+            for i in range(1, len(word)):
+                for tail in (word[i + 1 :], word[i + 1 : i + 2] + word[i] + word[i + 2 :]):
+                    found.setdefault(word[:i] + tail, (word,))
+    found |= {"".join(pair): pair for words in queries.words for pair in pairwise(words)}
+    return {
+        spelling: words
+        for spelling, words in found.items()
+        if len(spelling) >= SHORTEST
+        and spelling.isalpha()
+        and spelling not in weight_of
+        and weight_of.keys() >= {*words}
+    }
+
+
+def add_spellings(
+    model: SensitivityModel, spellings: Mapping[str, Sequence[str]], topics: pa.Table
+) -> tuple[SensitivityModel, pa.Table]:
+    """Return the model and the topics with other spellings, each of which counts like the words it stands for."""
+    topic_of = dict(zip(topics["word"].to_pylist(), topics["topic"].to_pylist(), strict=True))
+    weights = dict[str, float]()
+    for spelling, words in spellings.items():
+        added = dict(model.split(" ".join(words))[0])
+        weight, heaviest = round(sum(added.values()), DECIMALS), max(words, key=lambda word: added[word])
+        if weight <= 0 or heaviest in topic_of:
+            weights[spelling] = weight
+            topic_of |= {spelling: topic_of[heaviest]} if weight > 0 else {}
+    return model.with_weights(weights), pa.table({"word": list(topic_of), "topic": pa.array(list(topic_of.values()))})
 
 
 def build(source: Path, out: Path) -> None:
@@ -297,12 +345,14 @@ def build(source: Path, out: Path) -> None:
     found = cross_validate(trainer, queries, texts)
     show(score_predictions(found, queries.is_sensitive), f"queries, {FOLDS}-fold cross-validation")
     model = trainer.fit(queries)
+    topics = topics_of(trainer, queries, model, topic_words(read_model(BAYES)))
+    model, topics = add_spellings(model, other_spellings(model, queries), topics)
     data = model_bytes(model)
     temporary = out / "query-sensitivity.parquet.tmp"
     temporary.write_bytes(data)
     temporary.replace(out / "query-sensitivity.parquet")
     print(f"query-sensitivity.parquet: {len(model.words):,} words, {len(model.phrases):,} phrases, {len(data):,} bytes")
-    write(topics_of(trainer, queries, model, topic_words(read_model(BAYES))), out / "sensitive-topics.parquet")
+    write(topics, out / "sensitive-topics.parquet")
     held, held_texts = read_queries(source, "held-out")
     show(score_predictions(model.probabilities(held_texts), held.is_sensitive), "queries held out")
 

@@ -492,7 +492,7 @@ def sensitivity_model(
 
     request = requests.SensitivityRequest.from_values({"action": action, "subject": str(subject), **options})
     if request.out is None:
-        return explain(request.subject, model=request.model, words=request.words)
+        return explain(request.subject, model=request.model, words=request.words, vectors=request.vectors)
     return train(Path(request.subject), request.out, seed=request.seed, force=request.force, progress=progress)
 
 

@@ -64,12 +64,12 @@ def test_vectors_written_as_text_are_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"tea 1 0 0\ncar 0 2\n", r"line 2 has 2 numbers, not 3 as those before it\.$"),
-        (b"tea\n", r"line 1 has 0 numbers, not 2 or more\.$"),
+        (b"tea 1 0 0\ncar 0 2\n", r"line 2 has 2 numbers, not 3 as those before it; correct that line\.$"),
+        (b"tea\n", r"line 1 has 0 numbers, not 2 or more; correct that line\.$"),
         (b"tea 1 0\ncar 1 x\n", r"line 2 has a component that is no number; correct that line\.$"),
         (b"tea 1 nan\n", r"line 1 has a component that is no number; correct that line\.$"),
-        (b"t\xe9 1 0\n", r"is not text in UTF-8; save it as such, or give a \.npy matrix\.$"),
-        (b"", r"has no word of the log or of WordNet; give vectors of the log's language\.$"),
+        (b"t\xe9 1 0\n", r"is not text in UTF-8; save it as such\.$"),
+        (b"", r"has none of the words to compare; give vectors of the queries' language\.$"),
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, message: str) -> None:
@@ -80,12 +80,23 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path: Path, content: bytes, m
 
 def test_a_bad_matrix_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "own.npy"
-    path.write_bytes(b"no matrix")
-    with pytest.raises(InputError, match=r"is no NumPy matrix; save it by numpy\.save\.$"):
-        read_vectors(path, anything)
+    for content in (b"no matrix", b""):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"is no NumPy matrix; save it by numpy\.save\.$"):
+            read_vectors(path, anything)
     np.save(path, np.ones((3, 2)))
     with pytest.raises(InputError, match=r"there is no file .*own\.txt; check the path\.$"):
         read_vectors(path, anything)
     (tmp_path / "own.txt").write_text("tea\ncar\n")
     with pytest.raises(InputError, match=r"shape \(3, 2\), and .* has 2 words; a matrix of numbers with a row"):
+        read_vectors(path, anything)
+    for matrix in (np.ones((2, 1)), np.ones(2), np.ones((2, 2), np.complex128), np.ones((2, 2), np.bool_)):
+        np.save(path, matrix)
+        with pytest.raises(InputError, match=rf"of {matrix.dtype} of shape .*of 2 numbers or more, is needed\.$"):
+            read_vectors(path, anything)
+    np.save(path, np.array([[1.0, 0.0], [0.0, np.inf]]))
+    with pytest.raises(InputError, match=r"has a row with a component that is no number; correct it\.$"):
+        read_vectors(path, anything)
+    (tmp_path / "own.txt").write_bytes(b"t\xe9\ncar\n")
+    with pytest.raises(InputError, match=r"own\.txt is not text in UTF-8; save it as such\.$"):
         read_vectors(path, anything)

@@ -104,7 +104,8 @@ def sensitivity(request: SensitivityRequest, as_json: bool) -> int:
     from queryveil.workflows.sensitivity import explain, train
 
     if request.out is None:
-        _print_explanation(explain(request.subject, model=request.model, words=request.words), as_json)
+        found = explain(request.subject, model=request.model, words=request.words, vectors=request.vectors)
+        _print_explanation(found, as_json)
         return 0
     with progress_bar() as progress:
         done = train(Path(request.subject), request.out, seed=request.seed, force=request.force, progress=progress)

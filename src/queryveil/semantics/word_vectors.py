@@ -76,11 +76,12 @@ def read_vectors(path: Path, is_wanted: Callable[[str], bool]) -> WordVectors:
     except FileNotFoundError as error:
         raise InputError(f"{_FLAG} there is no file {error.filename}; check the path.") from None
     except UnicodeDecodeError:
-        raise InputError(f"{_FLAG} {path} is not text in UTF-8; save it as such, or give a .npy matrix.") from None
+        text = path.with_suffix(".txt") if path.name.endswith(".npy") else path
+        raise InputError(f"{_FLAG} {text} is not text in UTF-8; save it as such.") from None
     except OSError as error:
         raise InputError(f"{_FLAG} {path} cannot be read ({error.strerror}); check the path.") from None
     if not found:
-        raise InputError(f"{_FLAG} {path} has no word of the log or of WordNet; give vectors of the log's language.")
+        raise InputError(f"{_FLAG} {path} has none of the words to compare; give vectors of the queries' language.")
     return WordVectors(tuple(found), to_bytes(np.array(list(found.values()), np.float64)))
 
 
@@ -95,7 +96,9 @@ def _read_text(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[tuple[s
             size = size or len(numbers)
             if len(numbers) != size or size < _LEAST_SIZE:
                 expected = f"not {size:,} as those before it" if size >= _LEAST_SIZE else f"not {_LEAST_SIZE} or more"
-                raise InputError(f"{_FLAG} {path}, line {number:,} has {len(numbers):,} numbers, {expected}.")
+                raise InputError(
+                    f"{_FLAG} {path}, line {number:,} has {len(numbers):,} numbers, {expected}; correct that line."
+                )
             if is_wanted(word.lower()):
                 yield word.lower(), _parse(numbers, path, number)
 
@@ -115,14 +118,15 @@ def _read_matrix(path: Path, is_wanted: Callable[[str], bool]) -> Iterator[tuple
     """Yield wanted words and their vectors from a matrix and the list of words beside it."""
     try:
         matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError:
+    except (ValueError, EOFError):
         raise InputError(f"{_FLAG} {path} is no NumPy matrix; save it by numpy.save.") from None
     listed = path.with_suffix(".txt")
     words = listed.read_text(encoding="utf-8").splitlines()
-    if matrix.ndim != 2 or matrix.dtype.kind not in "fiu" or len(matrix) != len(words):
+    is_matrix = matrix.ndim == 2 and matrix.dtype.kind in "fiu" and matrix.shape[1] >= _LEAST_SIZE
+    if not is_matrix or len(matrix) != len(words):
         raise InputError(
-            f"{_FLAG} {path} is an array of shape {matrix.shape}, and {listed} has {len(words):,} words; a matrix of "
-            "numbers with a row for every word is needed."
+            f"{_FLAG} {path} is an array of {matrix.dtype} of shape {matrix.shape}, and {listed} has {len(words):,} "
+            f"words; a matrix of numbers with a row for every word, of {_LEAST_SIZE} numbers or more, is needed."
         )
     for word, row in zip(words, matrix, strict=True):
         if is_wanted(word.lower()):

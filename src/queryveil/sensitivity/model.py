@@ -119,8 +119,11 @@ class SensitivityModel(Brief):
 
     def with_words(self, words: Mapping[str, float]) -> "SensitivityModel":
         """Return the model with added words; a query of one such word alone gets the given probability."""
-        odds = {word: float(np.log(p / (1 - p))) - self.base for word, p in words.items()}
-        table = dict(sorted({**dict(zip(self.words, self.weights.tolist(), strict=True)), **odds}.items()))
+        return self.with_weights({word: float(np.log(p / (1 - p))) - self.base for word, p in words.items()})
+
+    def with_weights(self, weights: Mapping[str, float]) -> "SensitivityModel":
+        """Return the model with added words, each of which adds a given weight."""
+        table = dict(sorted({**dict(zip(self.words, self.weights.tolist(), strict=True)), **weights}.items()))
         return replace(self, words=tuple(table), weights=np.array(list(table.values()), np.float64))
 
 

@@ -13,10 +13,13 @@ OTHER = "other"
 
 
 def topic_of(words: Sequence[tuple[str, float]]) -> str:
-    """Return the topic of the word that makes a query sensitive most; `words` say what each adds."""
+    """Return the topic of the phrase, or else of the word, that makes a query sensitive most.
+
+    `words` say what each word and phrase adds. "breast cancer" is about health, whatever "breast" alone is about.
+    """
     topics = sensitive_topics()
-    heaviest = sorted(words, key=lambda word: -word[1])
-    return next((topics[word] for word, _ in heaviest if word in topics), OTHER)
+    heaviest = sorted(words, key=lambda word: (" " not in word[0], -word[1]))
+    return next((topics[word] for word, added in heaviest if added > 0 and word in topics), OTHER)
 
 
 def count_topics(model: SensitivityModel, queries: Sequence[str]) -> Counter[str]:

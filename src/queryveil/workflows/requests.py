@@ -554,6 +554,11 @@ class SensitivityRequest(OptionGroup):
         "explain: a model file; `bayes` for the bundled naive Bayes, the bundled model of queries unless given.",
     )
     words: Path | None = option(None, LocalPath(), "explain: sensitive words of your own, one on each line.")
+    vectors: Path | None = option(
+        None,
+        LocalPath(),
+        "explain: word vectors of your own, by which words that the model lacks count like known ones.",
+    )
     seed: int = option(0, COUNT, "train: seed of the folds.")
     force: bool = option(False, Flag(), "train: replace an existing model file.")
 
@@ -563,5 +568,6 @@ class SensitivityRequest(OptionGroup):
             raise InputError(f"there is no {self.action!r} of sensitivity; there are train and explain.")
         if self.action == "explain" and self.out is not None:
             raise InputError("--out goes with train, and explain writes nothing; leave it out.")
-        if self.action == "train" and (self.out is None or self.model is not None or self.words is not None):
-            raise InputError("train needs --out, the model file to write, and takes neither --model nor --words.")
+        of_explain = (self.model, self.words, self.vectors)
+        if self.action == "train" and (self.out is None or any(file is not None for file in of_explain)):
+            raise InputError("train needs --out, the model file to write, and takes no --model, --words or --vectors.")

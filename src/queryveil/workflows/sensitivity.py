@@ -10,6 +10,7 @@ from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
+from queryveil.logs.characters import terms
 from queryveil.sensitivity.model import Explanation, SensitivityModel, is_model, load_model, model_bytes
 from queryveil.sensitivity.topics import SENSITIVE, topic_of
 
@@ -40,10 +41,17 @@ def train(labelled: Path, out: Path, *, seed: int = 0, force: bool = False, prog
     return Trained(out, model, scores)
 
 
-def explain(query: str, *, model: Path | None = None, words: Path | None = None) -> Explanation:
+def explain(
+    query: str, *, model: Path | None = None, words: Path | None = None, vectors: Path | None = None
+) -> Explanation:
     """Say how likely a query is sensitive, what it is then about, and which of its words weigh how much."""
     if not query.strip():
         raise InputError("there is no query to explain; give some words.")
-    found = load_model(model, words).explain(query)
+    loaded = load_model(model, words)
+    if vectors is not None:
+        from queryveil.sensitivity.unknown_words import learn_words
+
+        loaded = learn_words(loaded, terms(query), vectors)
+    found = loaded.explain(query)
     is_sensitive = bool(found.words) and found.probability >= SENSITIVE
     return replace(found, topic=topic_of(found.words)) if is_sensitive else found
