@@ -96,6 +96,15 @@ def _upload(client: httpx.Client, log: str, release: str) -> None:
     upload(client, "new", LARGE_LOG)
 
 
+def _look_and_add(client: httpx.Client, log: str, release: str) -> None:
+    del log, release
+    draft = client.post(f"{API}/drafts/upload", data={"name": "new"}, files={"file": ("log.tsv", LARGE_LOG)}).json()
+    client.patch(f"{API}/drafts/{draft['id']}", json={"name": "looked at"})
+    client.post(f"{API}/drafts/{draft['id']}/add")
+    client.post(f"{API}/logs/{draft['id']}/reopen")
+    client.delete(f"{API}/drafts/{draft['id']}")
+
+
 def _make_release(client: httpx.Client, log: str, release: str) -> None:
     del release
     wait_for_end(client, start(client, log, "new run"))
@@ -119,13 +128,21 @@ def _forget(client: httpx.Client, log: str, release: str) -> None:
 
 OPERATIONS: dict[str, Operation] = {
     "upload": _upload,
+    "look at and add": _look_and_add,
     "run": _make_release,
     "delete everything": _delete_everything,
     "delete during a run": _delete_during_a_run,
     "forget": _forget,
 }
 
-LONGEST = {"upload": 0.6, "run": 4.0, "delete everything": 0.2, "delete during a run": 2.0, "forget": 0.1}  # seconds
+LONGEST = {  # seconds
+    "upload": 0.6,
+    "look at and add": 2.0,
+    "run": 4.0,
+    "delete everything": 0.2,
+    "delete during a run": 2.0,
+    "forget": 0.1,
+}
 
 
 def kill_at(template: Template, operation: Operation, delay: float) -> list[str]:
@@ -148,7 +165,7 @@ def _quietly(operation: Operation, client: httpx.Client, template: Template) -> 
 
 def unlisted(client: httpx.Client, home: Path) -> list[str]:
     """Return the files with raw or private content, or of any run, that belong to nothing that a page lists."""
-    logs = {log["id"] for log in client.get(f"{API}/logs").json()}
+    logs = {log["id"] for table in ("logs", "drafts") for log in client.get(f"{API}/{table}").json()}
     runs = {run["id"]: run for run in client.get(f"{API}/runs").json()}
     kept = {run for run, row in runs.items() if row["state"] in ("done", "queued", "running")}
     faults = []

@@ -81,8 +81,8 @@ class LogIn(StrictModel):
     path: Annotated[str | None, Field(description="the path of a file in the server's folder")] = None
 
 
-class LogOut(BaseModel):
-    """A log that was added."""
+class LogFields(BaseModel):
+    """What logs and drafts have in common."""
 
     id: str
     name: str
@@ -91,6 +91,11 @@ class LogOut(BaseModel):
     size: int | None
     reading: dict[str, str]
     created: str
+
+
+class LogOut(LogFields):
+    """A log that was added."""
+
     releases: int  # that were made from it; what several of them show together is not covered by any guarantee
 
     @classmethod
