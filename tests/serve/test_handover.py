@@ -40,7 +40,7 @@ def test_datasheet_is_written_with_attacks_and_what_the_owner_states(lab: Lab) -
     assert len(done["result"]["missing"]) == 7
     shown = lab.client.get(f"/runs/{run}").text
     assert f"/api/v1/runs/{run}/datasheet" in shown
-    assert "You have not stated: Owner" in shown
+    assert "You have not stated: owner, purpose, legal basis" in shown
     sheet = lab.client.get(f"{API}/runs/{run}/datasheet")
     assert "sandbox" in sheet.headers["content-security-policy"]
     for text in ("known_terms(m=1)", "&lt;script&gt;", "😀", "km(k=2, m=2)"):

@@ -28,7 +28,7 @@ class DatasheetSpec(RunSpec):
     owner: Annotated[
         dict[str, Annotated[str, Field(max_length=LONGEST_FIELD)]],
         Field(description=f"what only the owner knows, by field: {', '.join(OWNER_FIELDS)}"),
-    ] = {}
+    ] = {}  # noqa: RUF012  (pydantic copies it)
     attacks: Annotated[
         str, Field(pattern="^([0-9a-f]{12})?$", description="the id of a run of attacks whose results are shown")
     ] = ""

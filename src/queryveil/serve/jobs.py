@@ -252,8 +252,12 @@ class RunManager:
 
     def index(self) -> Path | None:
         """Return the index to search: the one in the settings, else the newest that a run has made."""
-        made = (self.folder_of(run.id) / INDEX for run in self._store.runs(kind="index") if run.state == "done")
-        return self._settings.index or next(made, None)
+        run = self.index_run()
+        return self._settings.index or (None if run is None else self.folder_of(run.id) / INDEX)
+
+    def index_run(self) -> RunRow | None:
+        """Return the run that made the newest index."""
+        return next((run for run in self._store.runs(kind="index") if run.state == "done"), None)
 
     def close(self) -> None:
         """Stop all workers and the manager thread; running runs become interrupted, and queued ones stay queued."""

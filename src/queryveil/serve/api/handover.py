@@ -1,6 +1,7 @@
 """REST routes of what is handed over with a release: its rows as CSV, and its datasheet."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from fastapi import APIRouter
@@ -57,13 +58,12 @@ def _csv_chunks(parts: list[Path]) -> Iterator[bytes]:
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    for number, part in enumerate(parts):
+    is_first = True
+    for part in parts:
         with pq.ParquetFile(part) as file:
-            empty = [file.schema_arrow.empty_table()] if number == 0 else []
-            for rows in (*empty, *file.iter_batches(_BATCH)):
-                sink, options = (
-                    pa.BufferOutputStream(),
-                    pa.csv.WriteOptions(include_header=bool(empty and rows is empty[0])),
-                )
-                pa.csv.write_csv(rows, sink, options)
+            heading = [file.schema_arrow.empty_table()] if is_first else []
+            for rows in chain(heading, file.iter_batches(_BATCH)):
+                sink = pa.BufferOutputStream()
+                pa.csv.write_csv(rows, sink, pa.csv.WriteOptions(include_header=is_first))
+                is_first = False
                 yield sink.getvalue().to_pybytes()
