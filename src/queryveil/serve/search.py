@@ -188,12 +188,13 @@ class SearcherCache:
     def example(self, release: str, group: int) -> str:
         """Return a query for which a group's profile moves documents for a reason that can be seen.
 
-        The candidates are terms that are published of the group, so the query reveals nothing.
+        The candidates are terms that are published of the group, and words of documents with them, so the query
+        reveals nothing.
         """
-        searcher, folder = self.searcher(release), self._release_folder(release)
-        return max(
-            _published_terms(folder, group), key=lambda term: _count_explained(searcher, term, group), default=""
-        )
+        searcher, terms = self.searcher(release), _published_terms(self._release_folder(release), group)
+        titles = (hit.title for term in terms[:_EXPANDED] for hit in searcher.search(term, n=_EXAMPLES).hits)
+        words = dict.fromkeys(word for title in titles for word in _WORD.findall(title.lower()))
+        return max((*terms, *words), key=lambda term: _count_explained(searcher, term, group), default="")
 
     def searcher(self, release: str | None) -> "Searcher":
         """Return a searcher of the index, with the groups of a release if one is given."""
