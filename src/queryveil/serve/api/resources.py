@@ -235,12 +235,9 @@ def search_as_person(request: Request, context: ContextDep, release: ReleaseId, 
     number = people.number(body.user or "") if body.number is None else body.number
     index = context.searchers.searcher(release).index
     note_person(request, number)
-    return answer(
-        index,
-        body.query,
-        people.profile(number, index),
-        SearchOptions(body.n, body.depth, body.settings(), body.explain),
-    )
+    shown = body.model_dump(include={"n", "depth", "explain"})
+    options = SearchOptions(**shown, ranking=body.settings())
+    return answer(index, body.query, people.profile(number, index), options)
 
 
 @releases.post("/verify", status_code=202)
