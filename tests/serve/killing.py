@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import secrets
 import shutil
 import signal
 import tempfile
@@ -48,8 +49,14 @@ class Template:
         return cls(home, log, release)
 
     def restore(self) -> None:
-        """Make the home folder what it was; rows hold paths, so it stays where it is."""
-        shutil.rmtree(self.home)
+        """Make the home folder what it was; rows hold paths, so it stays where it is.
+
+        It is moved away before it is removed: a worker of a killed server that was only just being started may still
+        make its lock file in there, before it sees that the server is gone and ends.
+        """
+        old = self.home.with_suffix(f".old-{secrets.token_hex(4)}")
+        self.home.rename(old)
+        shutil.rmtree(old)
         shutil.copytree(self.home.with_suffix(".copy"), self.home)
 
 
@@ -72,7 +79,7 @@ def serving_process(home: Path) -> Iterator[tuple[httpx.Client, Callable[[], Non
     try:
         address = receiving.recv()
         headers = {"authorization": f"Bearer {TOKEN}"}
-        with httpx.Client(base_url=address, timeout=60, headers=headers) as client:
+        with httpx.Client(base_url=address, timeout=600, headers=headers) as client:
             until(lambda: client.get("/healthz").status_code == 200)
             yield client, lambda: os.kill(process.pid or 0, signal.SIGKILL)
     finally:
