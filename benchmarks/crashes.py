@@ -24,7 +24,7 @@ def main(n_moments: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         template = make_template(Path(folder))
         for name, operation in OPERATIONS.items():
-            delays = moments(n_moments // len(OPERATIONS), LONGEST[name], rng)
+            delays = moments(-(-n_moments // len(OPERATIONS)), LONGEST[name], rng)
             found = [(delay, kill_at(template, operation, delay)) for delay in delays]
             left = [(delay, faults) for delay, faults in found if faults]
             print(f"{name}: {len(found)} moments, {len(left)} with anything left", flush=True)

@@ -1,52 +1,67 @@
 """Mistakes and failures: the page says what happened and what to do."""
 
-import re
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import LINES, DemoReleases
-from tests.browser.site import LAPTOP_LIGHT, PHONE_LIGHT, Server, delete_log, opened, until
+from tests.browser.conftest import DemoReleases
+from tests.browser.site import LAPTOP_LIGHT, LONG, PHONE_LIGHT, Server, delete_log, opened, until
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def test_file_that_is_no_log_gets_an_error_at_its_field(browser: Browser, server: Server) -> None:
+def send(page: Page, name: str, data: bytes) -> None:
+    """Send a file on the page of logs."""
+    page.goto("/logs")
+    page.get_by_label("File").first.set_input_files({"name": name, "mimeType": "text/plain", "buffer": data})
+    page.get_by_role("button", name="Send and look at it").click()
+
+
+def test_archive_gets_an_error_at_its_field(browser: Browser, server: Server) -> None:
     with opened(browser, server, PHONE_LIGHT) as page:
-        page.goto("/logs")
-        page.get_by_label("File").first.set_input_files(
-            {"name": "letter.txt", "mimeType": "text/plain", "buffer": b"Dear reader,\nthis is not a log.\n"}
-        )
-        page.get_by_role("button", name="Add this file").first.click()
+        send(page, "letter.zip", b"PK\x03\x04 Dear reader")
         error = page.locator("#f-file-error")
-        expect(error).to_contain_text("letter.txt")
-        expect(page.get_by_label("File").first).to_have_attribute("aria-describedby", re.compile("f-file-error"))
-        expect(page.get_by_text("Choose the file again")).to_be_visible()
+        expect(error).to_contain_text("letter.zip is a zip archive")
+        expect(page.locator("#f-file")).to_have_attribute("aria-invalid", "true")
 
 
-def test_columns_can_be_mapped_by_hand(browser: Browser, server: Server) -> None:
-    with opened(browser, server, LAPTOP_LIGHT) as page:
+def test_letter_is_shown_as_it_is_and_discarded(browser: Browser, server: Server) -> None:
+    with opened(browser, server, PHONE_LIGHT) as page:
+        send(page, "letter.txt", f"Dear reader, {HOSTILE}\nthis is not a log.\n".encode())
+        expect(page.get_by_role("alert")).to_contain_text("letter.txt: the format could not be guessed")
+        expect(page.get_by_text("this is not a log.")).to_be_visible()
+        expect(page.locator("img[src='x']")).to_have_count(0)
+        page.get_by_role("button", name="Add this log").click()
+        expect(page.get_by_role("alert")).to_contain_text("letter.txt: the format could not be guessed")
+        page.get_by_role("button", name="Discard it").click()
+        expect(page.get_by_role("heading", name="Logs", exact=True)).to_be_visible()
+        expect(page.get_by_role("link", name="letter.txt")).to_have_count(0)
+
+
+def test_columns_are_corrected_before_and_after_a_log_is_added(browser: Browser, server: Server) -> None:
+    with opened(browser, server, PHONE_LIGHT) as page:
         page.goto("/logs")
         form = page.locator("form[action='/logs']").filter(has=page.locator("select[name='path']"))
         form.get_by_label("File").select_option("table.csv")
         form.get_by_role("button").click()
-        expect(page.locator("#f-path-error")).to_contain_text("the format could not be guessed")
-        form.get_by_label("user", exact=True).fill("who")
-        form.get_by_label("query", exact=True).fill("what")
-        form.get_by_role("button").click()
-        expect(page.get_by_role("heading", name="What is in it")).to_be_visible()
+        expect(page.get_by_role("alert")).to_contain_text("table.csv: the format could not be guessed")
+        expect(page.locator("#columns option")).to_have_count(2)
+        page.get_by_label("user", exact=True).fill("who")
+        page.get_by_label("query", exact=True).fill("what")
+        page.get_by_role("button", name="Look again").click()
+        rows = page.get_by_role("region", name="The first rows").get_by_role("row")
+        expect(rows.nth(1)).to_contain_text("cheap cars today")
+        expect(page.get_by_text("72 rows read")).to_be_visible()
+        page.get_by_label("Name").fill("by hand")
+        page.get_by_role("button", name="Add this log").click()
+        expect(page.get_by_role("heading", name="What is in it")).to_be_visible(timeout=LONG)
         expect(page.get_by_role("row", name="user who")).to_be_visible()
+        page.get_by_role("button", name="Read it differently").click()
+        expect(page.get_by_label("user", exact=True)).to_have_value("who")
+        page.get_by_role("button", name="Add this log").click()
+        expect(page.get_by_role("heading", name="What is in it")).to_be_visible(timeout=LONG)
         delete_log(page)
-        expect(page.get_by_role("heading", name="Logs")).to_be_visible()
-
-
-def test_columns_of_a_chosen_file_are_suggested(browser: Browser, server: Server) -> None:
-    with opened(browser, server, LAPTOP_LIGHT) as page:
-        page.goto("/logs")
-        page.locator("#f-file").set_input_files(
-            {"name": "t.csv", "mimeType": "text/csv", "buffer": ("who,what\n" + "".join(LINES)).encode()}
-        )
-        expect(page.locator("#upload-columns option")).to_have_count(2)
+        expect(page.get_by_role("heading", name="Logs", exact=True)).to_be_visible()
 
 
 def test_impossible_parameter_gets_the_error_of_the_command(

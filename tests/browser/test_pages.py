@@ -1,12 +1,14 @@
 """Every page: no accessibility violation, no horizontal overflow, usable without scripts."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from fastapi.routing import APIRoute
 from playwright.sync_api import Browser, Page, expect
 
+from queryveil.serve.pages import routers
 from tests.browser.conftest import DemoReleases
 from tests.browser.site import (
     LAPTOP_LIGHT,
@@ -20,6 +22,7 @@ from tests.browser.site import (
 )
 
 # page → element to scroll to
+OPEN_DETAILS = "document.querySelectorAll('details').forEach(details => details.open = true)"
 SCREENSHOTS = {"start": "h1", "log": "#part-1", "try": "#side", "history": "h1", "release": "h1"}
 
 
@@ -41,24 +44,60 @@ def addresses(demo: DemoReleases) -> dict[str, str]:
         "forget": f"/runs/{demo.histories}/forget",
         "log-delete": f"/logs/{demo.log}/delete",
         "compare": f"/compare?run={demo.histories}&run={demo.groups}",
+        "draft": f"/drafts/{demo.draft}",
+        **{f"run-{number}": f"/runs/{run}" for number, run in enumerate(demo.examined)},
         "guide": f"/guide?log={demo.log}&goal=publish",
         "check": "/check",
         "audit": "/audit",
-        "search": "/search",
+        "search": f"/search?release={demo.groups}",
         "api": "/api/v1/docs",
         "nothing": "/nothing",
         "login": "/login",
     }
 
 
+def send_search(page: Page) -> None:
+    page.locator("#query").fill("java")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.get_by_role("heading", name="Group profile")).to_be_visible()
+
+
+def send_wrong(page: Page, field: str, value: str, button: str) -> None:
+    """Send a form with a value that is refused, and wait for the sentence."""
+    page.locator(field).fill(value)
+    page.get_by_role("button", name=button, exact=True).click()
+    expect(page.locator("[role=alert], .error").locator("visible=true").first).to_be_visible()
+
+
+# page → what makes it show more: a person, answers, or what is wrong with a form
+STEPS: dict[str, Callable[[Page], None]] = {
+    "history": lambda page: page.get_by_role("button", name=re.compile("^Person")).nth(4).click(),
+    "search": send_search,
+    "search-wrong": lambda page: send_wrong(page, "#user", "nobody at all", "Search"),
+    "history-wrong": lambda page: send_wrong(page, "#f-person", "nobody at all", "Show this history"),
+    "try-wrong": lambda page: send_wrong(page, "#f-k", "1", "Run km"),
+    "draft-wrong": lambda page: send_wrong(page, "#f-name", "Demo log", "Add this log"),
+    "runs-wrong": lambda page: page.get_by_role("button", name="Compare the ticked runs").click(),
+}
+
+
 def visited(page: Page, demo: DemoReleases) -> Iterator[str]:
-    """Visit every page with all details opened and yield its name; the history page shows a person."""
-    for name, address in addresses(demo).items():
-        page.goto(address)
-        if name == "history":
-            page.get_by_role("button", name=re.compile("^Person")).nth(4).click()
-        page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
+    """Visit every page with all details opened and yield its name; some as well after a form was sent."""
+    found = addresses(demo)
+    for name in (*found, *(step for step in STEPS if step not in found)):
+        page.goto(found[name.removesuffix("-wrong")])
+        page.evaluate(OPEN_DETAILS)
+        if name in STEPS:
+            STEPS[name](page)
+            page.evaluate(OPEN_DETAILS)
         yield name
+
+
+def test_every_page_is_visited(demo: DemoReleases) -> None:
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    patterns = {route.path: route.path_regex for route in routes if "GET" in (route.methods or ())}
+    paths = [address.partition("?")[0] for address in addresses(demo).values()]
+    assert [path for path, pattern in patterns.items() if not any(map(pattern.fullmatch, paths))] == []
 
 
 @pytest.mark.parametrize("viewport", VIEWPORTS, ids=str)

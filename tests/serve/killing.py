@@ -4,6 +4,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import secrets
 import shutil
 import signal
 import tempfile
@@ -48,8 +49,14 @@ class Template:
         return cls(home, log, release)
 
     def restore(self) -> None:
-        """Make the home folder what it was; rows hold paths, so it stays where it is."""
-        shutil.rmtree(self.home)
+        """Make the home folder what it was; rows hold paths, so it stays where it is.
+
+        It is moved away before it is removed: a worker of a killed server that was only just being started may still
+        make its lock file in there, before it sees that the server is gone and ends.
+        """
+        old = self.home.with_suffix(f".old-{secrets.token_hex(4)}")
+        self.home.rename(old)
+        shutil.rmtree(old)
         shutil.copytree(self.home.with_suffix(".copy"), self.home)
 
 
@@ -72,7 +79,7 @@ def serving_process(home: Path) -> Iterator[tuple[httpx.Client, Callable[[], Non
     try:
         address = receiving.recv()
         headers = {"authorization": f"Bearer {TOKEN}"}
-        with httpx.Client(base_url=address, timeout=60, headers=headers) as client:
+        with httpx.Client(base_url=address, timeout=600, headers=headers) as client:
             until(lambda: client.get("/healthz").status_code == 200)
             yield client, lambda: os.kill(process.pid or 0, signal.SIGKILL)
     finally:
@@ -94,6 +101,15 @@ def make_template(folder: Path) -> Template:
 def _upload(client: httpx.Client, log: str, release: str) -> None:
     del log, release
     upload(client, "new", LARGE_LOG)
+
+
+def _look_and_add(client: httpx.Client, log: str, release: str) -> None:
+    del log, release
+    draft = client.post(f"{API}/drafts/upload", data={"name": "new"}, files={"file": ("log.tsv", LARGE_LOG)}).json()
+    client.patch(f"{API}/drafts/{draft['id']}", json={"name": "looked at"})
+    client.post(f"{API}/drafts/{draft['id']}/add")
+    client.post(f"{API}/logs/{draft['id']}/reopen")
+    client.delete(f"{API}/drafts/{draft['id']}")
 
 
 def _make_release(client: httpx.Client, log: str, release: str) -> None:
@@ -119,13 +135,21 @@ def _forget(client: httpx.Client, log: str, release: str) -> None:
 
 OPERATIONS: dict[str, Operation] = {
     "upload": _upload,
+    "look at and add": _look_and_add,
     "run": _make_release,
     "delete everything": _delete_everything,
     "delete during a run": _delete_during_a_run,
     "forget": _forget,
 }
 
-LONGEST = {"upload": 0.6, "run": 4.0, "delete everything": 0.2, "delete during a run": 2.0, "forget": 0.1}  # seconds
+LONGEST = {  # seconds
+    "upload": 0.6,
+    "look at and add": 2.0,
+    "run": 4.0,
+    "delete everything": 0.2,
+    "delete during a run": 2.0,
+    "forget": 0.1,
+}
 
 
 def kill_at(template: Template, operation: Operation, delay: float) -> list[str]:
@@ -148,7 +172,7 @@ def _quietly(operation: Operation, client: httpx.Client, template: Template) -> 
 
 def unlisted(client: httpx.Client, home: Path) -> list[str]:
     """Return the files with raw or private content, or of any run, that belong to nothing that a page lists."""
-    logs = {log["id"] for log in client.get(f"{API}/logs").json()}
+    logs = {log["id"] for table in ("logs", "drafts") for log in client.get(f"{API}/{table}").json()}
     runs = {run["id"]: run for run in client.get(f"{API}/runs").json()}
     kept = {run for run, row in runs.items() if row["state"] in ("done", "queued", "running")}
     faults = []

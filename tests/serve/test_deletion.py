@@ -8,9 +8,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from queryveil.serve.context import ServerContext
 from queryveil.serve.settings import Settings
+from queryveil.serve.store import Store, now
 from tests.serve.killing import Template
-from tests.serve.serving import API, HEADER, home_of, serving, start, upload, wait_for_end
+from tests.serve.serving import API, HEADER, home_of, serving, start, until, upload, wait_for_end
 
 PEOPLE = [f"person-{n}-zq" for n in range(12)]
 QUERIES = ("quarrelsome llamas", "vermilion kayaks", "gossamer turbines")
@@ -136,6 +138,27 @@ def test_releases_stay_when_those_behind_them_are_forgotten(
     assert client.get(f"{API}/runs/{release}").json()["forgotten"]
     assert not held(home / "runs" / release, SECRETS)
     assert client.get(f"/releases/{release}").status_code == 200
+
+
+def test_people_are_forgotten_after_the_time_that_was_set(template: Template) -> None:
+    template.restore()
+    folder = template.home / "runs" / template.release
+    old = "2020-01-01T00:00:00.000+00:00"
+    for ended, days, is_forgotten in ((old, 0, False), (now(), 30, False), (old, 30, True)):
+        store = Store(template.home)
+        store.execute("UPDATE runs SET ended = ? WHERE id = ?", ended, template.release)
+        store.close()
+        context = ServerContext.open(Settings(home=template.home, forget_after=days))
+        if is_forgotten:  # by the manager's thread, at once
+            until(lambda: not (folder / "private").exists())
+        else:
+            context.jobs._forget_old()
+        context.close()
+        store = Store(template.home)
+        assert (store.run(template.release).forgotten is not None) == is_forgotten
+        store.close()
+        assert (folder / "private").exists() != is_forgotten
+        assert (folder / "release").exists()
 
 
 def csrf_of(client: httpx.Client, page: str) -> str:

@@ -16,7 +16,7 @@ from queryveil.serve.settings import Settings
 from queryveil.serve.store import RunRow, Store, now
 from queryveil.workflows.search import People, Searcher
 from tests.serve.searching import HOSTILE, SearchFolders, make_folders
-from tests.serve.serving import API, home_of, serving
+from tests.serve.serving import API, home_of, serving, wait_for_end
 
 MADE = "0123456789ab"
 
@@ -95,6 +95,62 @@ def test_three_columns_explain_the_ranking(site: SearchSite) -> None:
     expected = [hit.title for hit in searcher.search("java", in_group).hits]
     assert [title for title in re.findall(r"java \d+", group) if title] == expected
     assert "coffee-0" not in answer.text  # the user id of person 1
+
+
+def test_anybody_is_searched_as_by_the_user_in_the_log(site: SearchSite) -> None:
+    people = People(site.folders.groups, site.folders.private)
+    for user, number in (("coffee-0", 0), ("programs-2", people.number("programs-2"))):
+        _, own, group = columns(send(site.client, query="java", release=MADE, people_of=MADE, user=user).text)
+        assert f"person {number + 1} searched for" in own
+        assert f"group {people.group(number)};" in group
+    unknown = send(site.client, query="java", release=MADE, people_of=MADE, user=HOSTILE)
+    assert unknown.status_code == 422
+    assert 'id="user-error">the log has nobody by that name' in unknown.text
+    assert HOSTILE not in unknown.text
+
+
+def test_example_shows_what_a_profile_does(site: SearchSite) -> None:
+    page = site.client.get(f"/search?release={MADE}").text
+    [example] = re.findall(r'<input id="query" name="query" value="([^"]+)"', page)
+    people, searcher = (
+        People(site.folders.groups, site.folders.private),
+        Searcher(site.folders.index, site.folders.groups),
+    )
+    [shown] = [int(number) for number in re.findall(r'<option value="(\d+)" selected', page)]
+    hits = searcher.search(example, people.group(shown), explain=True).hits
+    assert any(hit.rank < hit.engine_rank and any(term != example for term, _ in hit.terms) for hit in hits)
+
+
+def test_person_is_searched_as_by_rest(site: SearchSite) -> None:
+    address = f"{API}/releases/{MADE}/search"
+    by_number = site.client.post(address, json={"query": "java", "number": 0, "n": 5})
+    assert by_number.status_code == 200, by_number.text
+    assert len(by_number.json()["hits"]) == 5
+    assert site.client.post(address, json={"query": "java", "user": "coffee-0", "n": 5}).json() == by_number.json()
+    ranked = site.client.post(address, json={"query": "java", "number": 0, "n": 5, "ranking": "paper"}).json()
+    assert ranked["hits"] != by_number.json()["hits"]
+    for wrong, field in (({}, "number"), ({"number": 0, "user": "a"}, "number"), ({"user": "nobody"}, "user")):
+        refused = site.client.post(address, json={"query": "java", **wrong})
+        assert (refused.status_code, refused.json()["field"]) == (422, field)
+    looks = [event for event in site.client.get(f"{API}/audit").json() if event["action"] == "search as person"]
+    assert {event["person"] for event in looks} == {0}
+
+
+def test_documents_of_the_folder_are_searched(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "docs.jsonl").write_text('{"id": "1", "title": "Tea", "text": "green tea of my own"}\n')
+    (tmp_path / "files" / "letter.bin").write_bytes(bytes(range(256)))
+    with serving(Settings(home=home_of(tmp_path), folder=tmp_path / "files")) as (_, client):
+        run = client.post(f"{API}/index", json={"path": "docs.jsonl"}).json()
+        assert wait_for_end(client, run["id"])["state"] == "done"
+        page = send(client, query="tea").text
+        assert "green tea of my own" in page
+        assert f'<a href="/runs/{run["id"]}"><bdi>docs.jsonl</bdi></a>' in page
+        for path in ("letter.bin", "../home/secret", "nothing"):
+            refused = send(client, "/search/index", path=path)
+            assert (refused.status_code, 'id="path-error"' in refused.text) == (422, True), path
+        assert client.delete(f"{API}/runs/{run['id']}").status_code == 204
+        assert "Make the bundled corpus searchable" in client.get("/search").text
 
 
 def test_group_can_be_typed_and_a_wrong_one_gets_an_error_at_its_field(site: SearchSite) -> None:
@@ -201,7 +257,7 @@ def test_page_offers_to_index_the_bundled_corpus(tmp_path: Path) -> None:
         assert [each.status_code for each in send(client, "/search/index").history] == [303]
         [run] = app.state.context.store.runs(kind="index")
         page = client.get("/search").text
-        assert "is being made searchable" in page
+        assert "Documents are being made searchable" in page
         assert f'data-run="{run.id}"' in page
         app.state.context.searchers.start_indexing()  # does nothing while one is under way
         assert len(app.state.context.store.runs(kind="index")) == 1

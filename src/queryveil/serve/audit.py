@@ -51,13 +51,14 @@ class AuditTrail:
         if endpoint is None or visitor is None or status >= 400:
             return
         is_change = request.method not in ("GET", "HEAD", "OPTIONS")
-        if not is_change and person is None and not {"log", "run", "release"} & set(about):
+        if not is_change and person is None and not {"log", "draft", "run", "release"} & set(about):
             return
         action, run = endpoint.__name__.replace("_", " "), about.get("run", about.get("release"))
+        log = about.get("log", about.get("draft"))
         who = f"{visitor.role} {visitor.who}"  # all programs are called alike
-        if status == _OK and self._is_repeated((who, action, about.get("log"), run, person)):
+        if status == _OK and self._is_repeated((who, action, log, run, person)):
             return
-        self.record(action, visitor, address_of_client(request), log=about.get("log"), run=run, person=person)
+        self.record(action, visitor, address_of_client(request), log=log, run=run, person=person)
 
     def record(
         self,

@@ -7,6 +7,7 @@ from fastapi import Depends, Request
 
 from queryveil.serve.access import Access, load_secret
 from queryveil.serve.audit import AuditTrail
+from queryveil.serve.drafts import Drafts
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.logs import Logs
 from queryveil.serve.search import SearcherCache
@@ -22,6 +23,7 @@ class ServerContext:
     store: Store
     jobs: RunManager
     logs: Logs
+    drafts: Drafts
     searchers: SearcherCache
     access: Access
     audit: AuditTrail
@@ -35,8 +37,9 @@ class ServerContext:
         secret = load_secret(settings.state_folder)
         jobs = RunManager(settings, store)
         logs, searchers = Logs(settings, store, jobs), SearcherCache(settings, store, jobs)
+        drafts = Drafts(settings, store, jobs, logs)
         access, audit = Access(settings, store, secret), AuditTrail(store)
-        return cls(settings, store, jobs, logs, searchers, access, audit, secret)
+        return cls(settings, store, jobs, logs, drafts, searchers, access, audit, secret)
 
     def close(self) -> None:
         """Stop all runs and close the store; a second call does nothing."""

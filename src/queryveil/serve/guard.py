@@ -32,7 +32,7 @@ POLICY = (
 )
 _VISIT_COOKIE, _LOGIN_COOKIE = "queryveil_visit", "queryveil_login"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-_UPLOADS = ("/api/v1/logs/upload", "/logs/upload")
+_UPLOAD = "/upload"  # how the address of every route ends that takes a file
 HEALTH = "/healthz"
 _OPEN = ("/login", HEALTH)  # addresses that everybody may open, besides static files
 _FORM_ROOM, _OTHER_BODIES = 1_000_000, 1_000_000  # bytes: of an upload's other fields, and of any other request
@@ -144,7 +144,7 @@ class Guard:
 
     def _body_limit(self, request: Request) -> tuple[int, str]:
         """Return how many bytes a body may have, and the sentence that refuses a larger one."""
-        if request.url.path in _UPLOADS:
+        if request.url.path.endswith(_UPLOAD):
             return self._context.settings.largest_upload + _FORM_ROOM, too_large(self._context.settings.largest_upload)
         sentence = f"the request is larger than the {_OTHER_BODIES // 1_000_000} MB that this server takes; send less."
         return _OTHER_BODIES, sentence

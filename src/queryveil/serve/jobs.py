@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -37,6 +38,7 @@ FORGOTTEN = "who is behind this release was forgotten; only the release itself i
 STILL_ENDING = "a run is still being stopped; try again in a few seconds."
 LOG_DELETED = "the log was deleted before the run had ended; add the log again, and start another run."
 _STOP_TIMEOUT = 5.0  # seconds between SIGTERM and SIGKILL
+_RETENTION_INTERVAL = 3_600.0  # seconds between two looks for releases that are older than private folders are kept
 _EVENT_INTERVAL = 0.2  # seconds between two looks at a run that somebody follows
 
 RunOutcome = tuple[RunState, str]  # the final state, and the sentence that explains it
@@ -252,8 +254,12 @@ class RunManager:
 
     def index(self) -> Path | None:
         """Return the index to search: the one in the settings, else the newest that a run has made."""
-        made = (self.folder_of(run.id) / INDEX for run in self._store.runs(kind="index") if run.state == "done")
-        return self._settings.index or next(made, None)
+        run = self.index_run()
+        return self._settings.index or (None if run is None else self.folder_of(run.id) / INDEX)
+
+    def index_run(self) -> RunRow | None:
+        """Return the run that made the newest index."""
+        return next((run for run in self._store.runs(kind="index") if run.state == "done"), None)
 
     def close(self) -> None:
         """Stop all workers and the manager thread; running runs become interrupted, and queued ones stay queued."""
@@ -286,12 +292,24 @@ class RunManager:
     def _manage(self) -> None:
         """Start, watch and end workers until the server stops."""
         while not self.closing.is_set():
+            self._forget_old()
             self._start_queued()
             self._poll()
         for worker in self._workers.values():
             self._terminate(worker, ("interrupted", INTERRUPTED))
         while self._workers:
             self._poll()
+
+    def _forget_old(self) -> None:
+        """Forget who is behind releases that are older than private folders are kept, unless runs need to know."""
+        if not self._settings.forget_after:
+            return
+        oldest = (datetime.now(UTC) - timedelta(days=self._settings.forget_after)).isoformat(timespec="milliseconds")
+        made = self._store.runs(kind="anonymize", state="done")
+        old = [run for run in made if run.forgotten is None and run.ended is not None and run.ended < oldest]
+        idle = [run for run in old if all(each.is_over for each in self._store.runs(release=run.id))]
+        if idle:
+            self.delete_rows([], forget=idle, reason=("failed", FORGOTTEN))
 
     def _start_queued(self) -> None:
         """Start queued runs while fewer than the allowed number of their lane are running."""
@@ -338,7 +356,7 @@ class RunManager:
     def _poll(self) -> None:
         """Wait for a wake-up, a message of a worker, or the time to kill one, and handle it."""
         deadlines = [worker.deadline for worker in self._workers.values() if worker.deadline is not None]
-        timeout = max(0.0, min(deadlines) - time.monotonic()) + 0.01 if deadlines else None
+        timeout = max(0.0, min(deadlines) - time.monotonic()) + 0.01 if deadlines else _RETENTION_INTERVAL
         ready = wait([self._wakeup_r, *(worker.pipe for worker in self._workers.values())], timeout)
         if self._wakeup_r in ready:
             self._wakeup_r.recv()

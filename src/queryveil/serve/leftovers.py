@@ -26,7 +26,7 @@ def remove_leftovers(home: Path, store: Store) -> None:
     """Remove files and folders that belong to no log and to no run that is done; finish what was being forgotten."""
     _await_workers(home)
     shutil.rmtree(home / TEMPORARY, ignore_errors=True)
-    logs = {log.id for log in store.logs()}
+    logs = {log.id for log in (*store.logs(), *store.drafts())}
     done = {run.id: run for run in store.runs(state="done")}
     queued = {run.id for run in store.runs(state="queued")}
     for folder in _own_folders(home / LOGS):

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import BinaryIO, Literal, get_args
@@ -61,25 +62,38 @@ class Logs:
         self, name: str, filename: str, stream: BinaryIO, reading: Mapping[str, str] = _NO_READING
     ) -> LogRow:
         """Store an uploaded log, or raise if it is too large or cannot be read as a log."""
+        with self.received(name, filename, stream, reading) as row:
+            self.check_readable(row)
+            return self._add(row)
+
+    @contextmanager
+    def received(
+        self, name: str, filename: str, stream: BinaryIO, reading: Mapping[str, str] = _NO_READING
+    ) -> Iterator[LogRow]:
+        """Store an uploaded log and yield its row; the file is removed if it is refused, here or by the caller."""
         last_part = PurePath(filename.replace("\\", "/")).name
         filename = "".join(c for c in last_part if c.isprintable())[:200] or "upload"
         row = self._new_row(name, "upload", filename, reading)
         try:
             self._copy(stream, Path(row.path))
             refuse_archive(Path(row.path), filename)
-            self._check_readable(row)
-            self._check_unpacked(row)
-            return self._add(row)
+            with in_owners_words(row):
+                self._check_unpacked(row)
+            yield row
         except BaseException:
             shutil.rmtree(Path(row.path).parent, ignore_errors=True)
             raise
 
     def add_file(self, name: str, relative_path: str, reading: Mapping[str, str] = _NO_READING) -> LogRow:
         """Add a file of the server's folder without copying it."""
-        path, name = str(self._settings.file(relative_path)), checked_name(name)
-        row = LogRow(name=name, kind="file", path=path, filename=relative_path, reading=_given(reading))
-        self._check_readable(row)
+        row = self.file_row(name, relative_path, reading)
+        self.check_readable(row)
         return self._add(row)
+
+    def file_row(self, name: str, relative_path: str, reading: Mapping[str, str] = _NO_READING) -> LogRow:
+        """Return the row of a log that is a file of the server's folder."""
+        path, name = str(self._settings.file(relative_path)), checked_name(name)
+        return LogRow(name=name, kind="file", path=path, filename=relative_path, reading=given_reading(reading))
 
     def delete(self, log: str, scope: DeletionScope = "log") -> None:
         """Delete a log and the server's copy of it, and of its runs what the scope says.
@@ -117,7 +131,7 @@ class Logs:
         """Return the layout of a file, or raise if it cannot be read as a log."""
         from queryveil.engines.local.files import find_files
 
-        [found] = find_files(source_of(path, _given(reading)))
+        [found] = find_files(source_of(path, given_reading(reading)))
         roles = {("user" if role == "person" else role): column for role, column in found.layout.roles.items()}
         return GuessedLayout(found.format, found.layout.columns, roles)
 
@@ -154,25 +168,37 @@ class Logs:
         """Return the row of a log that is kept in a new private folder, and create that folder."""
         log = new_id()
         folder = self._settings.state_folder / LOGS / log
-        name, path, reading = checked_name(name), str(folder / "log"), _given(reading)
+        name, path, reading = checked_name(name), str(folder / "log"), given_reading(reading)
         row = LogRow(id=log, name=name, kind=kind, path=path, filename=filename, reading=reading)
         folder.mkdir(mode=0o700, parents=True)
         return row
 
     def _add(self, row: LogRow) -> LogRow:
         self._store.add(row)
-        self._jobs.start(StatisticsSpec(), row.name, log=row.id)
+        self.start_statistics(row)
         return row
 
-    def _check_readable(self, row: LogRow) -> None:
-        try:
+    def start_statistics(self, row: LogRow) -> None:
+        """Start the run that computes the statistics of a log."""
+        self._jobs.start(StatisticsSpec(), row.name, log=row.id)
+
+    def check_readable(self, row: LogRow) -> None:
+        """Raise if a file cannot be read as a log."""
+        with in_owners_words(row):
             self.guess(Path(row.path), row.reading)
-        except QueryveilError as error:
-            sentence = with_fields(str(error)).replace(row.path, row.filename)
-            raise type(error)(sentence, field=error.field or "file") from None
 
 
-def _given(reading: Mapping[str, str]) -> dict[str, str]:
+@contextmanager
+def in_owners_words(row: LogRow) -> Iterator[None]:
+    """Let errors name fields in place of flags, and a log's file as its owner calls it."""
+    try:
+        yield
+    except QueryveilError as error:
+        sentence = with_fields(str(error)).replace(row.path, row.filename)
+        raise type(error)(sentence, field=error.field or "file") from None
+
+
+def given_reading(reading: Mapping[str, str]) -> dict[str, str]:
     """Return the reading options that are not empty, or raise if one is not valid."""
     from queryveil.logs.options import ReadingOptions
 
@@ -197,10 +223,11 @@ def unpacked_exceeds(path: Path, most: int) -> bool:
 
     sample = take_sample(path)
     if sample.is_parquet:
-        import pyarrow.parquet as pq
+        from queryveil.logs.formats.table import parquet_file
 
-        metadata = pq.read_metadata(path)
-        return bool(sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups)) > most)
+        with parquet_file(path) as file:
+            groups = (file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
+            return bool(sum(groups) > most)
     if sample.compression == "none":
         return False
     size = 0

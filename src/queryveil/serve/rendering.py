@@ -15,6 +15,7 @@ from fastapi.templating import Jinja2Templates
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from queryveil._version import __version__
+from queryveil.core.errors import QueryveilError
 from queryveil.core.names import resolve
 from queryveil.methods.base import method_of
 from queryveil.report.release_report import measure_notes
@@ -22,16 +23,23 @@ from queryveil.report.rendering import amount, capitalize_first, count_range, nu
 from queryveil.serve.access import visitor_of
 from queryveil.serve.context import context_of
 from queryveil.serve.progress_text import format_duration, progress_text
-from queryveil.serve.store import RunRow
+from queryveil.serve.store import ConflictError, QuotaError, RunRow, TooLargeError, UnknownIdError
 
 _FOLDER = Path(__file__).resolve().parent
 TEMPLATES, STATIC = _FOLDER / "templates", _FOLDER / "static"
+_STATUS: dict[type[QueryveilError], int] = {
+    UnknownIdError: 404,
+    ConflictError: 409,
+    TooLargeError: 413,
+    QuotaError: 507,
+}
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 PRODUCTS = {
     "anonymize": "release",
     "verify": "verification",
     "measure": "measures",
     "attack": "attacks",
+    "datasheet": "datasheet",
     "statistics": "statistics",
     "index": "index",
     "check": "verification of another's release",
@@ -80,6 +88,11 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     """Return a page made from a template."""
     templates: Jinja2Templates = request.app.state.templates
     return templates.TemplateResponse(request, template, values, status_code=status)
+
+
+def status_of(error: QueryveilError) -> int:
+    """Return the status of the response to a request that raised an error."""
+    return _STATUS.get(type(error), 422)
 
 
 def problem(request: Request, status: int, sentence: str, field: str = "") -> Response:

@@ -239,18 +239,33 @@ class AttackSpec(RunSpec):
 
 
 class IndexSpec(RunSpec):
-    """An index of a corpus that needs no file."""
+    """An index of the bundled corpus, or of documents in the server's folder."""
 
     run_kind = "index"
     needs_log = False
-    corpus: str = BUNDLED_CORPUS
+    folder_fields = ("path",)
+    path: Annotated[
+        str, Field(max_length=1_000, description="a file or a folder of documents in the server's folder")
+    ] = ""
+
+    def named_files(self) -> dict[str, str]:
+        """Return the path in the server's folder, if one was given."""
+        return {"path": self.path} if self.path else {}
+
+    def check(self, inputs: RunInputs) -> None:
+        """Raise if the documents are in no form that can be read."""
+        from queryveil.search.corpora.base import find_corpus
+
+        super().check(inputs)
+        if self.path:
+            find_corpus(str(inputs.files["path"]), "")
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Write the index into the run's folder."""
         from queryveil.workflows.search import index
 
-        request = IndexRequest(corpus=self.corpus, out=inputs.folder / INDEX)
-        return {**asdict(index(request, progress=progress)), "path": INDEX}
+        request = IndexRequest(corpus=str(inputs.files.get("path", BUNDLED_CORPUS)), out=inputs.folder / INDEX)
+        return {**asdict(index(request, progress=progress)), "path": INDEX, "corpus": self.path or BUNDLED_CORPUS}
 
 
 _SPECS: dict[str, type[RunSpec]] = {

@@ -1,8 +1,9 @@
 """Search as pages, REST and the search service share it: the request, its answer, and a cache of open searchers."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -16,7 +17,7 @@ from queryveil.search.ranking_settings import RankingSettings
 from queryveil.serve.fields import with_options
 from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import ConflictError, RunRow, Store, UnknownIdError
+from queryveil.serve.store import ConflictError, RunRow, Store, UnknownIdError, free_name
 from queryveil.workflows.requests import RankingOptions, SearchBodyRequest, SearchRequest
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _GROUP = "A group of the release; without one, the engine's own order."
 CONFIGURED = "given"  # the id that stands for the release in the server's settings
 NO_INDEX = "there is no index to search yet; make one of the bundled corpus on the search page, or give --index."
 _BUNDLED_CORPUS_RUN = "bundled corpus"  # the name of the run that indexes it
+_EXAMPLES, _EXPANDED = 8, 3  # terms of a group that are tried as an example; those whose documents are looked at
+_WORD = re.compile(r"[^\W\d_]{3,}")
 _CACHE_SIZE = 8  # searchers, and releases with their people
 RANKING_FIELDS = tuple(each.name for each in RankingOptions.options())
 Opened = TypeVar("Opened")
@@ -135,6 +138,24 @@ def invalid_request(location: Sequence[str | int], rules: Mapping[str, str] = RU
     return InputError(sentence, field=field if is_harmless else "")
 
 
+@lru_cache(1_000)  # a release does not change
+def _published_terms(release: Path, group: int) -> tuple[str, ...]:
+    """Return the heaviest terms that are published of a group."""
+    import pyarrow.compute as pc
+
+    from queryveil.release.reader import load_release
+
+    rows = load_release(release, check_rows=False).rows
+    own = rows.filter(pc.equal(rows["group"], group)).sort_by([("weight", "descending"), ("term", "ascending")])
+    return tuple(own["term"][:_EXAMPLES].to_pylist())
+
+
+def _count_explained(searcher: "Searcher", term: str, group: int) -> int:
+    """Count the documents that another term than the one searched for moves up."""
+    hits = searcher.search(term, group, explain=True).hits
+    return sum(hit.rank < hit.engine_rank and any(name != term for name, _ in hit.terms) for hit in hits)
+
+
 class SearcherCache:
     """Opens indexes and releases of groups on first use, and keeps the most recently used ones open."""
 
@@ -148,8 +169,11 @@ class SearcherCache:
         """Return the run that indexes, or has indexed, the bundled corpus."""
         return next((run for run in self._store.runs(kind="index") if run.name == _BUNDLED_CORPUS_RUN), None)
 
-    def start_indexing(self) -> RunRow:
-        """Return the run that indexes the bundled corpus, starting it unless it is done or under way."""
+    def start_indexing(self, path: str = "") -> RunRow:
+        """Start indexing documents of the server's folder, or the bundled corpus unless that is done or under way."""
+        if path:
+            taken = {run.name for run in self._store.runs(kind="index")}
+            return self._jobs.start(IndexSpec(path=path), free_name(PurePath(path).name[:90], taken))
         run = self.indexing_run()
         if run is None:
             return self._jobs.start(IndexSpec(), _BUNDLED_CORPUS_RUN)
@@ -162,6 +186,17 @@ class SearcherCache:
         )
         made = (run for run in self._store.runs(kind="anonymize") if run.state == "done")
         return {**given, **{run.id: run.name for run in made if self._has_groups(run.id)}}
+
+    def example(self, release: str, group: int) -> str:
+        """Return a query for which a group's profile moves documents for a reason that can be seen.
+
+        The candidates are terms that are published of the group, and words of documents with them, so the query
+        reveals nothing.
+        """
+        searcher, terms = self.searcher(release), _published_terms(self._release_folder(release), group)
+        titles = (hit.title for term in terms[:_EXPANDED] for hit in searcher.search(term, n=_EXAMPLES).hits)
+        words = dict.fromkeys(word for title in titles for word in _WORD.findall(title.lower()))
+        return max((*terms, *words), key=lambda term: _count_explained(searcher, term, group), default="")
 
     def searcher(self, release: str | None) -> "Searcher":
         """Return a searcher of the index, with the groups of a release if one is given."""

@@ -52,6 +52,9 @@ class Settings(OptionGroup):
     max_unpacked: str = option("5GB", FreeText(), "The largest size that a compressed log may have unpacked.")
     max_disk: str = option("100GB", FreeText(), "The most that all logs, runs and releases together may take.")
     max_queue: int = option(500, Integer(minimum=1), "The maximum number of runs that wait.")
+    forget_after: int = option(
+        0, Integer(minimum=0), "Days after which who is behind a release is forgotten; 0 for never."
+    )
     jobs: int = option(2, Integer(minimum=0), "The maximum number of runs at once.")
     index: Path | None = option(None, LocalPath(), "An index for the search page; else the bundled corpus.")
     search: Path | None = option(

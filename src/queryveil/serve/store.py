@@ -21,7 +21,9 @@ from queryveil.serve.database import DATABASE_FILE, erase_deleted, lock_home, op
 if TYPE_CHECKING:
     from queryveil.serve.run_specs import RunSpec
 
-RunKind = Literal["statistics", "anonymize", "verify", "measure", "attack", "index", "check", "attack_other"]
+RunKind = Literal[
+    "statistics", "anonymize", "verify", "measure", "attack", "datasheet", "index", "check", "attack_other"
+]
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 FINAL_STATES: tuple[RunState, ...] = ("done", "failed", "cancelled", "interrupted")
 _LONGEST_NAME, _LONGEST_TAG, _LONGEST_NOTES = 100, 40, 4_000  # characters
@@ -167,7 +169,13 @@ class LogRow:
             return None
 
 
-Row = TypeVar("Row", LogRow, RunRow)
+@dataclass(frozen=True, kw_only=True)
+class DraftRow(LogRow):
+    """A log that was sent or chosen, and is looked at before it is added."""
+
+
+Row = TypeVar("Row", LogRow, DraftRow, RunRow)
+_TABLES: Mapping[type, str] = {LogRow: "logs", DraftRow: "drafts", RunRow: "runs"}
 
 
 class Store:
@@ -205,6 +213,16 @@ class Store:
         """Return the logs that match all filters by column, newest first; a filter of None matches all."""
         return [LogRow(**row) for row in self._select("logs", filters)]
 
+    def draft(self, draft: str) -> DraftRow:
+        """Return a draft by its id."""
+        for row in self.drafts(id=draft):
+            return row
+        raise UnknownIdError("there is no such draft, or it was added or discarded; see the logs.", field="draft")
+
+    def drafts(self, **filters: str | None) -> list[DraftRow]:
+        """Return the drafts that match all filters by column, newest first; a filter of None matches all."""
+        return [DraftRow(**row) for row in self._select("drafts", filters)]
+
     def run(self, run: str) -> RunRow:
         """Return a run by its id."""
         for row in self.runs(id=run):
@@ -222,13 +240,13 @@ class Store:
 
     def add(self, row: Row) -> Row:
         """Insert a log or a run, or raise if another log, or another run of its kind on the same log, has its name."""
-        what = "log" if isinstance(row, LogRow) else "run"
+        table = _TABLES[type(row)]
         values = {name: json.dumps(value) if name in _JSON_COLUMNS else value for name, value in vars(row).items()}
         marks = ", ".join("?" * len(values))
         try:
-            self.execute(f"INSERT INTO {what}s ({', '.join(values)}) VALUES ({marks})", *values.values())
+            self.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", *values.values())
         except sqlite3.IntegrityError:
-            raise _taken(what, row.name) from None
+            raise _taken(table.removesuffix("s"), row.name) from None
         return row
 
     def delete(self, *rows: LogRow | RunRow, forget: Sequence[RunRow] = ()) -> None:
@@ -237,8 +255,19 @@ class Store:
             for row in forget:
                 self.execute("UPDATE runs SET forgotten = ? WHERE id = ? AND forgotten IS NULL", now(), row.id)
             for each in rows:
-                table = "logs" if isinstance(each, LogRow) else "runs"
-                self.execute(f"DELETE FROM {table} WHERE id = ?", each.id)
+                self.execute(f"DELETE FROM {_TABLES[type(each)]} WHERE id = ?", each.id)
+
+    def exchange(self, old: Sequence[LogRow | RunRow], new: Row) -> Row:
+        """Put a log in the place of its draft, or a draft in that of its log and statistics, in one transaction."""
+        with self._transaction():
+            for each in old:
+                self.execute(f"DELETE FROM {_TABLES[type(each)]} WHERE id = ?", each.id)
+            return self.add(new)
+
+    def change_draft(self, draft: str, *, name: str, reading: Mapping[str, str]) -> None:
+        """Replace the name of a draft, and how it is read."""
+        update = "UPDATE drafts SET name = ?, reading = ? WHERE id = ?"
+        self.execute(update, checked_name(name), json.dumps(dict(reading)), draft)
 
     def erase_deleted(self) -> None:
         """Remove what was deleted from the database's files, too."""

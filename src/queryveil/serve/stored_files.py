@@ -9,6 +9,7 @@ from queryveil.core.files import write_file
 
 RELEASE, PRIVATE, INDEX, UPLOAD = "release", "private", "index", "upload"
 RESULT = "result.json"  # what the run found
+DATASHEET = "datasheet.html"
 TEMPORARY = "tmp"
 _PUBLIC = ("verdict", "manifest", "scores", "seconds")  # what of the result stays when the private folder goes
 

@@ -22,17 +22,10 @@ from queryveil.serve import api, pages
 from queryveil.serve.api.openapi import openapi_document
 from queryveil.serve.context import ServerContext
 from queryveil.serve.guard import HEALTH, Guard, check_form
-from queryveil.serve.rendering import STATIC, make_templates, problem
+from queryveil.serve.rendering import STATIC, make_templates, problem, status_of
 from queryveil.serve.settings import UVICORN_OPTIONS, Settings, address_of, bind
-from queryveil.serve.store import ConflictError, QuotaError, TooLargeError, UnknownIdError
 from queryveil.serve.stored_files import TEMPORARY
 
-_STATUS: dict[type[QueryveilError], int] = {
-    UnknownIdError: 404,
-    ConflictError: 409,
-    TooLargeError: 413,
-    QuotaError: 507,
-}
 _SENTENCES = {
     400: "the request could not be read; send it again.",
     404: "there is nothing at this address; check it, or begin at the start page.",
@@ -115,7 +108,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(QueryveilError)
     async def handle_queryveil_error(request: Request, error: QueryveilError) -> Response:
-        return problem(request, _STATUS.get(type(error), 422), str(error), error.field)
+        return problem(request, status_of(error), str(error), error.field)
 
     @app.exception_handler(RequestValidationError)
     @app.exception_handler(ValidationError)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.display import Brief
@@ -31,6 +32,7 @@ from queryveil.search.ranking import ProfileVector, RankingProfile
 from queryveil.search.ranking_settings import BLENDED, RankingSettings, ranking_settings
 from queryveil.search.rescoring import DIALECTS, EngineDialect, OpenVocabulary, bulk_lines, heaviest_terms, rescore_part
 from queryveil.search.rescoring import search_body as build_body
+from queryveil.workflows.inspect import UNKNOWN_PERSON
 from queryveil.workflows.requests import IndexRequest, SearchBodyRequest, SearchRequest
 
 BULK_FILE, MAPPING_FILE = "bulk.ndjson", "mapping.json"
@@ -366,6 +368,14 @@ class People:
         folder.check_belongs(loaded.manifest.content_sha256)
         evidence = loaded.kind.read_evidence(loaded.rows, folder, loaded.manifest.floor)
         self._released, self._members = evidence.get(ReleasedGroups), evidence.get(GroupMembers)
+        self._folder = folder
+
+    def number(self, user: str) -> int:
+        """Return the number of a user, as the log calls them; of one with several histories, that of the first."""
+        found = int(pc.index(self._folder.histories()["person"], user).as_py())
+        if found < 0:
+            raise InputError(UNKNOWN_PERSON, field="user")
+        return found
 
     def __len__(self) -> int:
         return len(self._members.group)

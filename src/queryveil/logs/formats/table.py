@@ -2,7 +2,9 @@
 
 import csv
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from queryveil.core.errors import LogError
@@ -11,6 +13,7 @@ from queryveil.logs.layout import Format, Layout, TimeStyle, find_roles, time_st
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 DELIMITERS = (",", "\t", ";", "|")
 _INSPECTED_TIMES = 100
@@ -49,19 +52,26 @@ def json_layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
     return Layout("json", roles, sample.json_keys, time=time_style(times))
 
 
-def _parquet_layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
+@contextmanager
+def parquet_file(path: Path) -> "Iterator[pq.ParquetFile]":
+    """Open a Parquet file, or raise if it is damaged, here or while it is read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(sample.path) as file:
-
-            def chunks(name: str) -> "Iterator[pa.Array]":
-                return (batch[0] for batch in file.iter_batches(_INSPECTED_TIMES, columns=[name]))
-
-            return _typed_layout(str(sample.path), file.schema_arrow, chunks, columns)
+        with pq.ParquetFile(path) as file:
+            yield file
     except (pa.ArrowException, OSError):
-        raise LogError(f"{sample.path} is a truncated or damaged Parquet file; write it again.") from None
+        raise LogError(f"{path} is a truncated or damaged Parquet file; write it again.") from None
+
+
+def _parquet_layout(sample: Sample, columns: Mapping[str, str]) -> Layout:
+    with parquet_file(sample.path) as file:
+
+        def chunks(name: str) -> "Iterator[pa.Array]":
+            return (batch[0] for batch in file.iter_batches(_INSPECTED_TIMES, columns=[name]))
+
+        return _typed_layout(str(sample.path), file.schema_arrow, chunks, columns)
 
 
 def arrow_layout(table: "pa.Table", columns: Mapping[str, str]) -> Layout:

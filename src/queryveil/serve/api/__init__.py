@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import audit, events, other_releases, resources, run_table
+from queryveil.serve.api import audit, drafts, events, handover, other_releases, resources, run_table
 from queryveil.serve.api.models import PROBLEMS
 from queryveil.serve.fields import DeclarationsOut, all_declarations
 from queryveil.serve.goals import GoalOut, suggested_runs
@@ -12,9 +12,11 @@ PREFIX = "/api/v1"
 _declarations = APIRouter(tags=["declarations"], responses=PROBLEMS)
 routers = [
     resources.logs,
+    drafts.router,
     run_table.router,
     resources.runs,
     events.router,
+    handover.router,
     resources.releases,
     resources.searches,
     resources.rescores,

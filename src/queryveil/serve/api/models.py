@@ -81,8 +81,8 @@ class LogIn(StrictModel):
     path: Annotated[str | None, Field(description="the path of a file in the server's folder")] = None
 
 
-class LogOut(BaseModel):
-    """A log that was added."""
+class LogFields(BaseModel):
+    """What logs and drafts have in common."""
 
     id: str
     name: str
@@ -91,6 +91,11 @@ class LogOut(BaseModel):
     size: int | None
     reading: dict[str, str]
     created: str
+
+
+class LogOut(LogFields):
+    """A log that was added."""
+
     releases: int  # that were made from it; what several of them show together is not covered by any guarantee
 
     @classmethod
@@ -151,12 +156,21 @@ class PersonIn(StrictModel):
 
 
 class PersonSearchIn(SearchQuery):
-    """A query, and the number of the person as whom it is answered."""
+    """A query, and the person as whom it is answered: by number, or by the user as it stands in the log."""
 
     model_config = example({"query": "java", "number": 3})
 
     group: None = None
-    number: Annotated[int, Field(ge=0, le=2**31 - 1)]
+    number: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    user: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
+
+
+class IndexIn(StrictModel):
+    """Documents to be made searchable."""
+
+    model_config = example({"path": "documents.jsonl"})
+
+    path: Annotated[str, Field(max_length=1_000, description="a file or a folder in the server's folder")] = ""
 
 
 class ReleaseRunIn(NamedRun):

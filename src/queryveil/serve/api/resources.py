@@ -136,9 +136,9 @@ def start_sweep(context: ContextDep, body: models.SweepIn) -> list[models.RunOut
 
 
 @runs.post("/index", status_code=202)
-def start_indexing(context: ContextDep) -> models.RunOut:
-    """Start making the index of the bundled corpus, unless that is done or under way."""
-    return models.RunOut.of(context.searchers.start_indexing())
+def start_indexing(context: ContextDep, body: models.IndexIn | None = None) -> models.RunOut:
+    """Make documents of the server's folder searchable, or the bundled corpus unless that is done or under way."""
+    return models.RunOut.of(context.searchers.start_indexing(body.path if body is not None else ""))
 
 
 @runs.get("/runs/{run}/events", response_class=StreamingResponse, responses=_STREAM)
@@ -228,12 +228,16 @@ def show_history(request: Request, context: ContextDep, release: ReleaseId, body
 def search_as_person(request: Request, context: ContextDep, release: ReleaseId, body: models.PersonSearchIn) -> Answer:
     """Search as one of the people behind a release of groups, by what they searched for."""
     people = context.searchers.people(release)
-    if people is None or body.number >= len(people):
+    if (body.number is None) == (body.user is None):
+        raise InputError("give either the number of a person or a user as it stands in the log.", field="number")
+    if people is None or (body.number is not None and body.number >= len(people)):
         raise InputError("there is nobody of that number behind the release; choose another.", field="number")
+    number = people.number(body.user or "") if body.number is None else body.number
     index = context.searchers.searcher(release).index
-    note_person(request, body.number)
-    options = SearchOptions(**body.model_dump(exclude={"query", "number"}))
-    return answer(index, body.query, people.profile(body.number, index), options)
+    note_person(request, number)
+    shown = body.model_dump(include={"n", "depth", "explain"})
+    options = SearchOptions(**shown, ranking=body.settings())
+    return answer(index, body.query, people.profile(number, index), options)
 
 
 @releases.post("/verify", status_code=202)

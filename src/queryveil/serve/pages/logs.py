@@ -4,24 +4,20 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, File, Request, UploadFile
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
-from queryveil.core.names import declarations
-from queryveil.logs.options import ROLES, ReadingOptions
 from queryveil.report.description import chart_of
-from queryveil.serve.access import OWNER_ONLY
+from queryveil.serve.access import OWNER_ONLY, visitor_of
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
-from queryveil.serve.fields import form_field
 from queryveil.serve.logs import DELETION_SCOPES, GuessedLayout
-from queryveil.serve.rendering import page, redirect
+from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.store import LogRow, free_name
 
 router = APIRouter(prefix="/logs")
 NO_FILE = "no file was chosen; choose one, or load the demo log."
-_FORMAT = next(each for each in ReadingOptions.options() if each.name == "format")
-_NO_VALUES: Mapping[str, str] = {}
+_NO_ERRORS: Mapping[str, str] = {}
 
 
 @router.get("")
@@ -32,35 +28,27 @@ def show_logs(request: Request, context: ContextDep) -> HTMLResponse:
 
 @router.post("", dependencies=[OWNER_ONLY])
 def add_log(request: Request, context: ContextDep, form: FormDep) -> Response:
-    """Add the demo log, or a file of the server's folder."""
+    """Add the demo log, or look at a file of the server's folder."""
     try:
         if form.get("demo"):
-            return redirect(f"/logs/{context.logs.add_demo(_name(context, '', 'Demo log')).id}")
+            return redirect(f"/logs/{context.logs.add_demo(_name(context, 'Demo log')).id}")
         path = form.get("path", "")
         if not path:
             raise InputError(NO_FILE, field="path")
-        row = context.logs.add_file(_name(context, form.get("name", ""), path), path, _reading(form))
-        return redirect(f"/logs/{row.id}")
+        return redirect(f"/drafts/{context.drafts.choose(_name(context, path), path).id}")
     except QueryveilError as error:
-        return _list_page(request, context, "folder", form, error)
+        return _list_page(request, context, {"path": str(error)}, status=status_of(error), path=form.get("path", ""))
 
 
 @router.post("/upload", dependencies=[OWNER_ONLY])
-def upload_log(
-    request: Request,
-    context: ContextDep,
-    form: FormDep,
-    file: Annotated[UploadFile, File()],
-    name: Annotated[str, Form()] = "",
-) -> Response:
-    """Add an uploaded log."""
+def upload_log(request: Request, context: ContextDep, file: Annotated[UploadFile, File()]) -> Response:
+    """Keep a log that is sent, and look at it."""
     try:
         if not file.filename:
             raise InputError(NO_FILE, field="file")
-        row = context.logs.add_upload(_name(context, name, file.filename), file.filename, file.file, _reading(form))
-        return redirect(f"/logs/{row.id}")
+        return redirect(f"/drafts/{context.drafts.send(_name(context, file.filename), file.filename, file.file).id}")
     except QueryveilError as error:
-        return _list_page(request, context, "upload", form, error)
+        return _list_page(request, context, {"file": str(error)}, status=status_of(error))
 
 
 @router.get("/{log}")
@@ -70,10 +58,20 @@ def show_log(request: Request, context: ContextDep, log: str) -> HTMLResponse:
     run = context.logs.statistics(log)
     found = context.jobs.result(run.id) if run is not None else None
     guess, problem = _layout(context, row)
-    made = context.store.runs(log=log, kind="anonymize")
+    runs = context.store.runs(log=log)
+    made = [each for each in runs if each.kind == "anonymize"]
     parts = [(part, chart_of(part["chart"], part["bars"])) for part in found["sections"]] if found else []
     return page(
-        request, "log.html", log=row, run=run, guess=guess, problem=problem, made=made, found=found, parts=parts
+        request,
+        "log.html",
+        log=row,
+        run=run,
+        guess=guess,
+        problem=problem,
+        made=made,
+        has_runs=any(each != run for each in runs),
+        found=found,
+        parts=parts,
     )
 
 
@@ -105,41 +103,29 @@ def _confirm_page(
 def _list_page(
     request: Request,
     context: ServerContext,
-    where: str = "",
-    values: Mapping[str, str] = _NO_VALUES,
-    error: QueryveilError | None = None,
+    errors: Mapping[str, str] = _NO_ERRORS,
+    *,
+    status: int = 200,
+    path: str = "",
 ) -> HTMLResponse:
-    """Return the list of logs, with the values and the error of the form that was sent, if any."""
-    formats = declarations("format")
-    errors = {}
-    if error is not None:
-        own = "path" if where == "folder" else "file"
-        errors[error.field if error.field in ("name", "format", "columns") else own] = str(error)
+    """Return the list of logs, with the error of the form that was sent, if any, and the file chosen there."""
+    visitor = visitor_of(request)
     return page(
         request,
         "logs.html",
-        status=200 if error is None else 422,
+        status=status,
         rows=[(log, context.logs.statistics(log.id)) for log in context.store.logs()],
+        drafts=context.store.drafts() if visitor is not None and visitor.is_owner else [],
         files=context.logs.files(),
-        format_field=form_field(_FORMAT, tuple(formats)),
-        formats={name: f"{name}: {declared.purpose}" for name, declared in formats.items()},
-        roles=ROLES,
-        where=where,
-        values=values,
+        chosen=path,
         errors=errors,
     )
 
 
-def _name(context: ServerContext, given: str, otherwise: str) -> str:
-    """Return the given name, else one made from the file name that no log has."""
+def _name(context: ServerContext, filename: str) -> str:
+    """Return a name made from that of a file, which no log has."""
     taken = {log.name for log in context.store.logs()}
-    return given.strip() or free_name(PurePath(otherwise).name[:90] or "log", taken)
-
-
-def _reading(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the reading options of a form: the format, and the column of each role."""
-    columns = ",".join(f"{role}={form[role].strip()}" for role in ROLES if form.get(role, "").strip())
-    return {"format": form.get("format", ""), "columns": columns}
+    return free_name(PurePath(filename).name[:90] or "log", taken)
 
 
 def _layout(context: ServerContext, log: LogRow) -> tuple[GuessedLayout | None, str]:

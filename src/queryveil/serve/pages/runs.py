@@ -13,14 +13,16 @@ from starlette.responses import HTMLResponse, Response
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations, plural
 from queryveil.kinds.base import Kind, kind_of
+from queryveil.report.datasheet import OWNER_FIELDS
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.attack_view import attack_view
 from queryveil.serve.audit import note_person
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.datasheets import LONGEST_FIELD, DatasheetSpec
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
 from queryveil.serve.remembered import GONE, RememberedForms
-from queryveil.serve.rendering import page, redirect
+from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.run_specs import parse_spec
 from queryveil.serve.store import LogRow, RunRow, free_name
 from queryveil.workflows.inspect import number_of, person_of, sample_people, show_person
@@ -208,6 +210,20 @@ async def examine(request: Request, context: ContextDep, release: str) -> Respon
     return redirect(f"/releases/{release}#{kind}")
 
 
+@releases.post("/datasheet")
+def write_datasheet(request: Request, context: ContextDep, form: FormDep, release: str) -> Response:
+    """Start a run that writes the datasheet of a release, with the results of the last attacks on it."""
+    row, runs = context.jobs.run_that_made(release), context.store.runs(release=release)
+    owner = {name: form.get(name, "")[:LONGEST_FIELD].strip() for name in OWNER_FIELDS}
+    attacks = next((run.id for run in runs if run.kind == "attack" and run.state == "done"), "")
+    name = free_name(f"datasheet {row.name}"[:96], {run.name for run in runs})
+    try:
+        run = context.jobs.start(DatasheetSpec(owner=owner, attacks=attacks), name, release=release)
+    except QueryveilError as error:
+        return _release_page(request, context, row, status=status_of(error), errors={"datasheet": str(error)})
+    return redirect(f"/runs/{run.id}")
+
+
 def _release_page(
     request: Request, context: ServerContext, row: RunRow, status: int = 200, errors: Mapping[str, str] | None = None
 ) -> HTMLResponse:
@@ -233,6 +249,8 @@ def _release_page(
         is_busy=any(not run.is_over for run in runs),
         attacks=_applicable("attack", kind),
         measures=_applicable("measure", kind),
+        owner_fields=OWNER_FIELDS,
+        datasheets=[run for run in runs if run.kind == "datasheet"],
         errors=errors or {},
     )
 

@@ -4,7 +4,7 @@ Query and person are sent by POST and never appear in an address. A person is a 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -12,13 +12,13 @@ from fastapi import APIRouter, Request
 from pydantic import ValidationError
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.core.errors import InputError
+from queryveil.core.errors import InputError, QueryveilError
 from queryveil.serve.access import visitor_of
 from queryveil.serve.audit import note_person
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import form_field, read_options
 from queryveil.serve.remembered import GONE, RememberedForms
-from queryveil.serve.rendering import page, redirect
+from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.search import MAX_QUERY_LENGTH, RANKING_FIELDS, RULES, SearcherCache, SearchQuery, invalid_request
 from queryveil.serve.store import LogRow, RunRow
 
@@ -59,6 +59,7 @@ class SearchForm:
     query: str = ""
     release: str = ""
     person: int | None = None
+    user: str = ""  # as it stands in the log, in place of the person's number
     group: str = ""  # as typed; empty for the group of the person
     ranking: Mapping[str, str] = field(default_factory=dict)  # weights as typed; the empty ones have their defaults
 
@@ -84,6 +85,9 @@ def show_form(request: Request, context: ContextDep, release: str = "", answer: 
     values, is_owner = _ASKED.find(request, answer), _is_owner(request)
     if values is None:
         values = _read_form(context.searchers, {"release": release}, is_owner)
+        if not answer and values.release and context.jobs.index() is not None:
+            group = _own_group(context.searchers, values, is_owner)
+            values = replace(values, query="" if group is None else context.searchers.example(values.release, group))
         return _page(request, context, values, errors={"query": GONE} if answer else None)
     if values.person is not None:
         note_person(request, values.person)
@@ -99,9 +103,12 @@ def search(request: Request, context: ContextDep, form: FormDep) -> Response:
     values = _read_form(context.searchers, form, _is_owner(request))
     if form.get("action") == "choose":
         return redirect(f"/search?{urlencode({'release': values.release})}")
-    if values.person is not None:
-        note_person(request, values.person)
     try:
+        people = _people(context.searchers, values.release, is_owner=_is_owner(request))
+        if values.user and people is not None:
+            values = replace(values, person=people.number(values.user))
+        if values.person is not None:
+            note_person(request, values.person)
         _columns(context.searchers, values, _is_owner(request))
     except InputError as error:
         return _page(request, context, values, status=422, errors={error.field or "query": str(error)})
@@ -109,9 +116,13 @@ def search(request: Request, context: ContextDep, form: FormDep) -> Response:
 
 
 @router.post("/search/index")
-def start_indexing(context: ContextDep) -> Response:
-    """Start indexing the bundled corpus."""
-    context.searchers.start_indexing()
+def start_indexing(request: Request, context: ContextDep, form: FormDep) -> Response:
+    """Start indexing documents of the server's folder, or the bundled corpus."""
+    try:
+        context.searchers.start_indexing(form.get("path", ""))
+    except QueryveilError as error:
+        values = _read_form(context.searchers, {}, _is_owner(request))
+        return _page(request, context, values, status=status_of(error), errors={"path": str(error)})
     return redirect("/search")
 
 
@@ -124,6 +135,14 @@ def _is_owner(request: Request) -> bool:
 def _people(searchers: SearcherCache, release: str, *, is_owner: bool) -> "People | None":
     """Return the people behind a release, to the owner."""
     return searchers.people(release) if release and is_owner else None
+
+
+def _own_group(searchers: SearcherCache, form: SearchForm, is_owner: bool) -> int | None:
+    """Return the group of the person of a form, else the first of the release."""
+    people = _people(searchers, form.release, is_owner=is_owner)
+    if people is not None and form.person is not None:
+        return people.group(form.person)
+    return next(iter(searchers.searcher(form.release).groups), None)
 
 
 def _read_form(searchers: SearcherCache, form: Mapping[str, str], is_owner: bool) -> SearchForm:
@@ -141,7 +160,8 @@ def _read_form(searchers: SearcherCache, form: Mapping[str, str], is_owner: bool
         person = int(text) if is_number and int(text) < len(people) else None
     group = form.get("group", "").strip() if form.get("people_of", release) == release else ""
     ranking = {name: form.get(name, "").strip() for name in RANKING_FIELDS}
-    return SearchForm(form.get("query", ""), release, person, group, ranking)
+    user = form.get("user", "").strip() if people is not None else ""
+    return SearchForm(form.get("query", ""), release, person, user, group, ranking)
 
 
 def _columns(searchers: SearcherCache, form: SearchForm, is_owner: bool) -> list[AnswerColumn]:
@@ -200,7 +220,10 @@ def _page(
         status=status,
         choice=form,
         has_index=context.jobs.index() is not None,
-        indexing=context.searchers.indexing_run(),
+        index_run=None if context.settings.index is not None else context.jobs.index_run(),
+        indexing=next((run for run in context.store.runs(kind="index") if not run.is_over), None)
+        or context.searchers.indexing_run(),
+        files=[path for path, _ in context.logs.files()],
         releases=context.searchers.releases(),
         people=_listed_people(context.searchers, form, _is_owner(request)),
         fields={each.name: form_field(each) for each in SearchQuery.declared},

@@ -15,7 +15,7 @@ from queryveil.methods.base import Method
 from queryveil.serve import fields
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.pages.comparison import compare_runs
-from queryveil.serve.rendering import page, redirect
+from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.run_specs import MOST_RUNS, AnonymizeSpec
 from queryveil.serve.store import ConflictError, LogRow, RunRow, free_name
 
@@ -96,7 +96,7 @@ def _page(
     return page(
         request,
         "try.html",
-        status=200 if error is None else 409 if isinstance(error, ConflictError) else 422,
+        status=200 if error is None else status_of(error),
         logs=context.store.logs(),
         log=log,
         methods=fields.local_methods(),
