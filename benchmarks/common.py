@@ -55,7 +55,7 @@ def anonymize(log: Path, method: str, *options: str) -> dict[str, float]:
     command = [sys.executable, "-m", "queryveil", "anonymize", str(log), "--method", method, "--out", str(out)]
     started, used = time.perf_counter(), _processor_seconds()
     process = subprocess.Popen(
-        [*command, "--seed", str(SEED), "--force", *options],
+        [*command, "--seed", str(SEED), "--force", "--private", str(out.with_name("private")), *options],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

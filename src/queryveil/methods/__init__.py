@@ -121,7 +121,7 @@ LINKABILITY = Method(
         Parameter(
             "blocks",
             Word(("auto", "none")),
-            "auto: more than 6,000 people are grouped in blocks of about 3,000; none: all at once, as in the paper",
+            "auto: more than 12,000 people are grouped in blocks of about 6,000; none: all at once, as in the paper",
             "auto",
         ),
     ),

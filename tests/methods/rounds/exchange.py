@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.methods.rounds.blocks import Block, Keys, answer_queries, merge_keys, no_keys, partition_by_bucket
-from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery
+from queryveil.methods.rounds.blocks import Block, Keys, merge_keys, no_keys, partition_by_bucket
+from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, Query
 
 
 class InProcess:
@@ -16,7 +16,7 @@ class InProcess:
         self.blocks = blocks
         self.n_buckets = n_buckets
 
-    def run_round(self, query: CombinationQuery | None, action: BlockAction) -> int:
+    def run_round(self, query: Query | None, action: BlockAction) -> int:
         replies = [no_keys() for _ in self.blocks] if query is None else self._replies(query)
         done = [action(block, keys) for block, keys in zip(self.blocks, replies, strict=True)]
         self.blocks = [block for block, _ in done]
@@ -40,14 +40,14 @@ class InProcess:
                     found[term] += count
         return found
 
-    def _replies(self, query: CombinationQuery) -> list[Keys]:
+    def _replies(self, query: Query) -> list[Keys]:
         boxes: dict[int, list[tuple[int, Keys]]] = {}
         for sender, block in enumerate(self.blocks):
             for bucket, keys in partition_by_bucket(query.keys_of(block), self.n_buckets):
                 boxes.setdefault(bucket, []).append((sender, keys))
         replies: list[list[Keys]] = [[] for _ in self.blocks]
         for box in boxes.values():
-            answers = answer_queries([keys for _, keys in box], below=query.below, at_least=query.at_least)
+            answers = query.answer([keys for _, keys in box])
             for (sender, _), answer in zip(box, answers, strict=True):
                 replies[sender].append(answer)
         return [merge_keys(parts) for parts in replies]
@@ -73,6 +73,7 @@ def blocks_of(
                 owner[histories].astype(np.int32),
                 taken.astype(np.int32),
                 np.ones(len(taken), np.bool_),
+                np.zeros(len(taken), np.bool_),
                 np.zeros(len(taken), np.bool_),
             )
         )

@@ -58,16 +58,17 @@ def infrequent_combinations(left: list[tuple[int, tuple[int, ...]]], k: int, m: 
 @given(HISTORIES, st.integers(2, 4), st.integers(1, 3))
 @settings(max_examples=80)
 @example([(0, {0: 1, 1: 1}), (0, {0: 1, 1: 1}), (1, {0: 1})], 2, 2)  # two histories of one person are one holder
-def test_result_is_anonymous_and_independent_of_the_number_of_blocks(histories: list[History], k: int, m: int) -> None:
-    results = []
-    for n_blocks, n_buckets in ((1, 1), (2, 5), (3, 2)):
-        exchange = exchange_of(histories, n_blocks, n_buckets)
-        summary = protocol.run_rounds(exchange, k=k, m=m)
-        results.append((kept_terms_of(exchange), summary))
-    left, summary = results[0]
-    assert not infrequent_combinations(left, k, m)
-    assert all(result == (left, summary) for result in results)
-    assert summary["rounds"] <= protocol.MAX_ROUNDS
+def test_result_is_anonymous_and_independent_of_the_number_of_buckets(histories: list[History], k: int, m: int) -> None:
+    for n_blocks in (1, 2, 3):
+        results = []
+        for n_buckets in (1, 5):
+            exchange = exchange_of(histories, n_blocks, n_buckets)
+            summary = protocol.run_rounds(exchange, k=k, m=m)
+            results.append((kept_terms_of(exchange), summary))
+        left, summary = results[0]
+        assert not infrequent_combinations(left, k, m)
+        assert results[1] == (left, summary)
+        assert summary["rounds"] <= protocol.MAX_ROUNDS
 
 
 ONE_TRIPLE_LEFT = [(0, {0, 1, 3, 4, 5, 6}), (1, {0, 1, 2, 3, 4, 5}), (2, {0, 1, 2, 3, 4, 6}), (3, {0, 1, 2, 5, 6})]

@@ -90,6 +90,37 @@ def combinations(
 
 
 @jit
+def combinations_with_one(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    kept: NDArray[np.bool_],
+    is_candidate: NDArray[np.bool_],
+    owner: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the keys of all candidates and of all pairs of a candidate and a kept term, and the owner of each."""
+    n_all = 0
+    for h in range(len(indptr) - 1):
+        candidates = masked_positions(indptr, is_candidate, h)
+        n_all += len(candidates) * (1 + len(masked_positions(indptr, kept, h)))
+    high, whose = np.empty(n_all, np.int64), np.empty(n_all, np.int32)
+    n = 0
+    for h in range(len(indptr) - 1):
+        places = masked_positions(indptr, kept, h)
+        for candidate in masked_positions(indptr, is_candidate, h):
+            high[n], whose[n] = _pack(ids[candidate], ids[candidate]), owner[h]
+            n += 1
+            for place in places:
+                high[n], whose[n] = _pair_key(ids[candidate], ids[place]), owner[h]
+                n += 1
+    return high, whose
+
+
+@jit
+def _pair_key(a: int, b: int) -> np.int64:
+    return _pack(min(a, b), max(a, b))
+
+
+@jit
 def find_key(high: NDArray[np.int64], low: NDArray[np.int64], wanted_high: np.int64, wanted_low: np.int64) -> int:
     """Return the position of a key among ascending keys, or −1."""
     a, b = 0, len(high)
@@ -296,3 +327,123 @@ def bucket_keys(high: NDArray[np.int64], low: NDArray[np.int64], n_buckets: int)
         x = x ^ (x >> np.uint64(31))
         bucket[i] = np.int32(x % np.uint64(n_buckets))
     return bucket
+
+
+@jit
+def _people_of(high: NDArray[np.int64], people: NDArray[np.int64], a: int, b: int) -> int:
+    """Return the people of a pair of terms, of a term with itself those of the term, or −1 if it is not listed."""
+    wanted = _pair_key(a, b)
+    place = np.searchsorted(high, wanted)
+    return people[place] if place < len(high) and high[place] == wanted else -1
+
+
+@jit
+def _loss_for(
+    places: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    candidate: int,
+    high: NDArray[np.int64],
+    people: NDArray[np.int64],
+    least: int,
+    conflicts: NDArray[np.bool_],
+) -> int:
+    """Mark the kept terms that a history must delete for a candidate; return their count, or −1 if it may not.
+
+    It may not if fewer than `least` people hold one of these terms, or one of its pairs with a kept term.
+    """
+    loss = 0
+    for i in range(len(places)):
+        conflicts[i] = _people_of(high, people, ids[candidate], ids[places[i]]) < 0
+        if conflicts[i]:
+            loss += counts[places[i]]
+            if loss >= counts[candidate]:
+                return -1
+            for j in range(len(places)):
+                if _people_of(high, people, ids[places[i]], ids[places[j]]) < least:
+                    return -1
+    return loss
+
+
+@jit
+def propose_changes(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    cost: NDArray[np.float64],
+    kept: NDArray[np.bool_],
+    is_candidate: NDArray[np.bool_],
+    high: NDArray[np.int64],
+    people: NDArray[np.int64],
+    least: int,
+    changed: NDArray[np.bool_],
+) -> int:
+    """Mark for each history the candidate that gains most and what it replaces; return the number of proposals.
+
+    The keys are the terms and pairs that enough people hold or could hold, with their holders.
+    """
+    n_proposals = 0
+    for h in range(len(indptr) - 1):
+        places = masked_positions(indptr, kept, h)
+        conflicts, replaced = np.zeros(len(places), np.bool_), np.zeros(len(places), np.bool_)
+        best, most = -1, 0.0
+        for candidate in masked_positions(indptr, is_candidate, h):
+            if _people_of(high, people, ids[candidate], ids[candidate]) < 0:
+                continue
+            loss = _loss_for(places, ids, counts, candidate, high, people, least, conflicts)
+            gain = cost[candidate] * (counts[candidate] - loss) / counts[candidate]
+            if loss >= 0 and gain > most:
+                best, most = candidate, gain
+                replaced[:] = conflicts
+        if best >= 0:
+            n_proposals += 1
+            changed[best] = True
+            changed[places[replaced]] = True
+    return n_proposals
+
+
+@jit
+def withdraw_proposals(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    kept: NDArray[np.bool_],
+    changed: NDArray[np.bool_],
+    is_candidate: NDArray[np.bool_],
+    high: NDArray[np.int64],
+    people: NDArray[np.int64],
+) -> int:
+    """Withdraw the proposals that would make, or leave to too few people, one of the keys; return how many these are.
+
+    A withdrawn term is no candidate any more.
+    """
+    n_withdrawn = 0
+    is_touched = kept | changed
+    for h in range(len(indptr) - 1):
+        places = masked_positions(indptr, is_touched, h)
+        if not changed[places].any() or not _meets_key(places, ids, kept, changed, high, people):
+            continue
+        n_withdrawn += 1
+        for place in places:
+            if changed[place]:
+                is_candidate[place] &= kept[place]
+                changed[place] = False
+    return n_withdrawn
+
+
+@jit
+def _meets_key(
+    places: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    kept: NDArray[np.bool_],
+    changed: NDArray[np.bool_],
+    high: NDArray[np.int64],
+    people: NDArray[np.int64],
+) -> bool:
+    """Return whether a term or pair that a history holds before or after its change is among the keys."""
+    for i in range(len(places)):
+        for j in range(i + 1):
+            a, b = places[i], places[j]
+            is_replaced = kept[a] != kept[b] and changed[a] and changed[b]  # never held together
+            if (changed[a] or changed[b]) and not is_replaced and _people_of(high, people, ids[a], ids[b]) > 0:
+                return True
+    return False

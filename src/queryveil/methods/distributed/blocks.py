@@ -168,6 +168,7 @@ def _block_of_row(row: encoding.Row, known: pa.Table) -> encoding.Row:
         place.astype(np.int32),
         np.ones(len(place), np.bool_),
         np.zeros(len(place), np.bool_),
+        np.zeros(len(place), np.bool_),
     )
     return encoding.block_row(row["block"], block)
 

@@ -29,6 +29,7 @@ _BLOCK_TYPES = {
     "position": np.int32,
     "kept": np.bool_,
     "candidates": np.bool_,
+    "changed": np.bool_,
 }
 BLOCK_SCHEMA = ", ".join(["block INT", *(f"{name} BINARY" for name in _BLOCK_TYPES), "n LONG"])
 KEYS_SCHEMA = "bucket INT, block INT, high BINARY, low BINARY, people BINARY"

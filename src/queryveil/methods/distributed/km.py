@@ -21,8 +21,8 @@ from queryveil.methods.distributed.coherence import bound_inference
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
 from queryveil.methods.distributed.pieces import split_on_cluster
 from queryveil.methods.pieces import POINTLESS
-from queryveil.methods.rounds.blocks import Keys, answer_queries, merge_keys, no_keys, partition_by_bucket
-from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, run_rounds
+from queryveil.methods.rounds.blocks import Keys, merge_keys, no_keys, partition_by_bucket
+from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, Query, run_rounds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,7 +94,7 @@ class SparkExchange:
         """Return the number of buckets of combinations; the result does not depend on it."""
         return self.n_blocks
 
-    def run_round(self, query: CombinationQuery | None, action: BlockAction) -> int:
+    def run_round(self, query: Query | None, action: BlockAction) -> int:
         """Let every block send its query, if any, and act on the replies; return the sum of the actions' counts."""
 
         def act(row: encoding.Row, keys: Keys) -> Iterator[encoding.Row]:
@@ -144,7 +144,7 @@ class SparkExchange:
         counted = encoding.explode_rows(self.state, "term INT, n LONG", count).groupBy("term").sum("n")
         return {row[0]: row[1] for row in counted.collect()}
 
-    def _sent_keys(self, query: CombinationQuery) -> "DataFrame":
+    def _sent_keys(self, query: Query) -> "DataFrame":
         """Return the keys that blocks send to buckets."""
         n_buckets = self.n_buckets
 
@@ -154,14 +154,12 @@ class SparkExchange:
 
         return encoding.map_rows(self.state, encoding.KEYS_SCHEMA, send)
 
-    def _replies(self, query: CombinationQuery) -> "DataFrame":
+    def _replies(self, query: Query) -> "DataFrame":
         """Return the replies of the buckets, which add up the counts, to every block."""
 
         def reply(rows: list[encoding.Row]) -> Iterator[encoding.Row]:
             rows = sorted(rows, key=lambda row: int(row["block"]))
-            replies = answer_queries(
-                [encoding.read_keys(row) for row in rows], below=query.below, at_least=query.at_least
-            )
+            replies = query.answer([encoding.read_keys(row) for row in rows])
             for row, keys in zip(rows, replies, strict=True):
                 yield encoding.keys_row(row["bucket"], row["block"], keys)
 
@@ -171,7 +169,7 @@ class SparkExchange:
         """Return the infrequent combinations of every bucket, and how many there are."""
 
         def find(rows: list[encoding.Row]) -> Iterator[encoding.Row]:
-            found = merge_keys(answer_queries([encoding.read_keys(row) for row in rows], below=query.below))
+            found = merge_keys(query.answer([encoding.read_keys(row) for row in rows]))
             keys = found.select(found.is_first())
             last = np.where(keys.low == 0, keys.high, keys.low) & 0xFFFFFFFF
             row: encoding.Row = {"high": keys.high.tobytes(), "low": keys.low.tobytes(), "n": len(keys)}

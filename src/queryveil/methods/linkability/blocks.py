@@ -28,14 +28,14 @@ from queryveil.methods.linkability.greedy import (
     without_illegal,
 )
 
-BLOCK = 3_000  # rows, about
+BLOCK = 6_000  # rows, about
 EXACT_UP_TO = 2 * BLOCK
 GROWTH = 4  # factor by which blocks grow if some were too small for a legal group
 MAX_PARTS = 16  # of one cut
 SAMPLE = 1024  # rows per part from which the centres are computed
 SMALLEST = 4  # a part is at least a block divided by this
 _ROUNDS = 8
-_LOOSEST = 0.25  # share of the rows, those of the loosest groups, that are regrouped
+_LOOSEST = 0.5  # share of the rows, those of the loosest groups, that are regrouped
 _PASSES = 1  # in which members change places between the groups of a block
 _WORKERS = 2
 _STAGE = "grouping"

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels.km.rounds import bucket_keys, combinations
+from queryveil.kernels.km.rounds import bucket_keys, combinations, combinations_with_one
+
+TIE_BREAK = 0.01  # protection under which of terms that a history holds equally often, the commoner one costs more
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,10 +23,20 @@ class Block:
     position: NDArray[np.int32]  # (pairs,): index of the pair in the raw block
     kept: NDArray[np.bool_]  # (pairs,)
     candidates: NDArray[np.bool_]  # (pairs,): deleted pairs that may be reinserted
+    changed: NDArray[np.bool_]  # (pairs,): pairs that a proposal would delete or reinsert
 
     def with_kept(self, kept: NDArray[np.bool_]) -> "Block":
         """Return the block with these pairs kept and all others as candidates for reinsertion."""
         return replace(self, kept=kept, candidates=~kept)
+
+    def deletion_costs(self, protection: float) -> NDArray[np.float64]:
+        """Return the cost of deleting each pair; common terms are protected."""
+        cost: NDArray[np.float64] = self.counts * self.occurrences.astype(np.float64) ** protection
+        return cost
+
+    def after_proposals(self) -> "Block":
+        """Return the block with all proposals carried out; candidates stay what they are."""
+        return replace(self, kept=self.kept ^ self.changed, changed=np.zeros_like(self.changed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +80,29 @@ def held_keys(block: Block, sizes: Sequence[int]) -> Keys:
     for size in sizes:
         high, low, person = combinations(block.indptr, block.ids, block.kept, block.kept, block.owner, size)
         parts.append(_distinct(high, low, None if has_one_history_each else person))
+    return merge_keys(parts)
+
+
+def merge_equal_keys(keys: Keys) -> Keys:
+    """Return every key once, with the sum of its people."""
+    starts = np.flatnonzero(keys.is_first())
+    return keys if not len(starts) else Keys(keys.high[starts], keys.low[starts], np.add.reduceat(keys.people, starts))
+
+
+def possible_keys(block: Block) -> Keys:
+    """Return every candidate and its pairs with kept terms, with minus the people who could hold each."""
+    high, person = combinations_with_one(block.indptr, block.ids, block.kept, block.candidates, block.owner)
+    keys = _distinct(high, np.zeros(len(high), np.int64), person)
+    return Keys(keys.high, keys.low, -keys.people)
+
+
+def broken_keys(block: Block) -> Keys:
+    """Return the kept terms and pairs that proposals would delete, each with a count of 0 people."""
+    parts = []
+    for size in (1, 2):
+        high, low, _ = combinations(block.indptr, block.ids, block.kept, block.kept & block.changed, block.owner, size)
+        keys = _distinct(high, low, None)
+        parts.append(Keys(keys.high, keys.low, np.zeros(len(keys), np.int64)))
     return merge_keys(parts)
 
 
@@ -118,23 +153,43 @@ def answer_queries(messages: Sequence[Keys], *, below: int | None = None, at_lea
 
     With `at_least`, only candidate keys (sent with a count of 0) are returned.
     """
-    lengths = [len(keys) for keys in messages]
-    high = np.concatenate([keys.high for keys in messages])
-    low = np.concatenate([keys.low for keys in messages])
-    people = np.concatenate([keys.people for keys in messages])
-    order = np.lexsort((low, high))
-    number = np.cumsum(_is_first(high[order], low[order])) - 1
-    sums = np.zeros(number[-1] + 1 if len(number) else 0, np.int64)
-    np.add.at(sums, number, people[order])
-    total = np.empty(len(order), np.int64)
-    total[order] = sums[number]
-    is_returned = np.ones(len(order), np.bool_)
+    sums = _Sums(messages)
+    total, is_returned = sums.of(sums.people), np.ones(len(sums.people), np.bool_)
     if below is not None:
         is_returned &= total < below
     if at_least is not None:
-        is_returned &= (total >= at_least) & (people == 0)
-    ends = np.cumsum(lengths)
-    return [
-        Keys(high[a:b], low[a:b], total[a:b]).select(is_returned[a:b])
-        for a, b in zip(ends - lengths, ends, strict=True)
-    ]
+        is_returned &= (total >= at_least) & (sums.people == 0)
+    return sums.replies(total, is_returned)
+
+
+def answer_possible(messages: Sequence[Keys], k: int) -> list[Keys]:
+    """Return to each sender the keys that k people hold or could hold (sent as a negative count), with the holders."""
+    sums = _Sums(messages)
+    return sums.replies(sums.of(np.maximum(sums.people, 0)), sums.of(np.abs(sums.people)) >= k)
+
+
+class _Sums:
+    """The keys of several messages, numbered across messages."""
+
+    def __init__(self, messages: Sequence[Keys]) -> None:
+        self.high = np.concatenate([keys.high for keys in messages])
+        self.low = np.concatenate([keys.low for keys in messages])
+        self.people = np.concatenate([keys.people for keys in messages])
+        self.ends = np.cumsum([len(keys) for keys in messages])
+        order = np.lexsort((self.low, self.high))
+        self.number = np.empty(len(order), np.int64)  # (keys,): equal keys have the same
+        self.number[order] = np.cumsum(_is_first(self.high[order], self.low[order])) - 1
+
+    def of(self, people: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for every key the sum over all messages."""
+        sums = np.zeros(int(self.number.max(initial=-1)) + 1, np.int64)
+        np.add.at(sums, self.number, people)
+        return sums[self.number]
+
+    def replies(self, people: NDArray[np.int64], is_returned: NDArray[np.bool_]) -> list[Keys]:
+        """Return the keys under the mask to each sender."""
+        starts = np.concatenate((np.zeros(1, np.int64), self.ends[:-1]))
+        return [
+            Keys(self.high[a:b], self.low[a:b], people[a:b]).select(is_returned[a:b])
+            for a, b in zip(starts.tolist(), self.ends.tolist(), strict=True)
+        ]

@@ -1,16 +1,24 @@
 """The rounds of (k,m)-anonymity: the queries and actions of blocks, and the loop that runs them over an exchange."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray
+from queryveil.core.rows import IntArray
 from queryveil.kernels.km.rounds import delete_hitting_sets, drop_blocked, reinsert
-from queryveil.methods.rounds.blocks import Block, Keys, candidate_keys, held_keys, merge_keys
+from queryveil.methods.rounds.blocks import (
+    TIE_BREAK,
+    Block,
+    Keys,
+    answer_queries,
+    candidate_keys,
+    held_keys,
+    merge_keys,
+)
+from queryveil.methods.rounds.trading import trade_terms
 
 MAX_ROUNDS = 12
 _PAIR_ROUNDS = 2  # initial rounds that look only at pairs, before larger combinations
@@ -18,7 +26,6 @@ _MAX_HITTING_SET_KEYS = 1_000_000  # with more combinations left, the rarest ter
 # How much a term's frequency in the whole log protects it, by round. Common terms are what histories can share, so at
 # first nearly all histories keep the same ones; later, a history's own loss counts more.
 _PROTECTION = (2.0, 1.0, 0.5, 0.25)
-_TIE_BREAK = 0.01  # of terms that a history holds equally often, the commoner one is reinserted first
 _CAREFUL_FROM = 3  # from this round on few histories lose anything, and each deletion causes others
 
 
@@ -34,6 +41,20 @@ class CombinationQuery:
         """Return the keys that a block sends."""
         keys = held_keys(block, self.sizes)
         return keys if self.at_least is None else merge_keys([keys, candidate_keys(block, self.sizes)])
+
+    def answer(self, messages: Sequence[Keys]) -> list[Keys]:
+        """Return the replies to the senders of messages."""
+        return answer_queries(messages, below=self.below, at_least=self.at_least)
+
+
+class Query(Protocol):
+    """A query of all blocks: the keys that each sends, and the replies."""
+
+    def keys_of(self, block: Block) -> Keys:
+        """Return the keys that a block sends."""
+
+    def answer(self, messages: Sequence[Keys]) -> list[Keys]:
+        """Return the replies to the senders of messages."""
 
 
 class BlockAction(Protocol):
@@ -54,7 +75,7 @@ class DeleteHittingSets:
     def __call__(self, block: Block, replies: Keys) -> tuple[Block, int]:
         """Return the updated block and the number of infrequent combinations."""
         kept, k = block.kept.copy(), self.k
-        cost = _deletion_costs(block, _PROTECTION[min(self.round_, len(_PROTECTION) - 1)])
+        cost = block.deletion_costs(_PROTECTION[min(self.round_, len(_PROTECTION) - 1)])
         caution = 1.0 if _is_careful(self.round_) else 0.0
         n_infrequent = delete_hitting_sets(
             block.indptr, block.ids, cost, kept, self.max_size, replies.high, replies.low, replies.people, k, caution
@@ -95,7 +116,7 @@ class Reinsert:
 
     def __call__(self, block: Block, replies: Keys) -> tuple[Block, int]:
         """Return the updated block and the number of reinserted pairs."""
-        kept, cost = block.kept.copy(), _deletion_costs(block, _TIE_BREAK)
+        kept, cost = block.kept.copy(), block.deletion_costs(TIE_BREAK)
         n = reinsert(block.indptr, block.ids, cost, kept, block.candidates, self.max_size, replies.high, replies.low)
         return block.with_kept(kept), int(n)
 
@@ -105,16 +126,10 @@ def _is_careful(round_: int) -> bool:
     return round_ >= _CAREFUL_FROM
 
 
-def _deletion_costs(block: Block, protection: float) -> FloatArray:
-    """Return the cost of deleting each pair."""
-    cost: NDArray[np.float64] = block.counts * block.occurrences.astype(np.float64) ** protection
-    return cost
-
-
 class Exchange(Protocol):
     """Stores the blocks and transports their messages."""
 
-    def run_round(self, query: CombinationQuery | None, action: BlockAction) -> int:
+    def run_round(self, query: Query | None, action: BlockAction) -> int:
         """Let every block send its query, if any, and act on the replies; return the sum of the actions' counts."""
 
     def infrequent(self, query: CombinationQuery, limit: int) -> Keys | None:
@@ -141,7 +156,7 @@ def run_rounds(exchange: Exchange, *, k: int, m: int, progress: Progress = silen
             break
     n_deleted = 0 if is_anonymous else _delete_remaining(exchange, k, m)
     progress("rounds", MAX_ROUNDS, MAX_ROUNDS)
-    n_reinserted = _reinsert(exchange, k, m, progress)
+    n_reinserted = trade_terms(exchange, k, progress) if m == 2 else _reinsert(exchange, k, m, progress)
     return {
         "algorithm": "rounds",
         "rounds": rounds,
