@@ -41,15 +41,9 @@ class Tokenizer:
         data, offsets = text_bytes(folded)
         # an entry and its delimiter need at least two bytes, which bounds the number of entries
         room = len(folded) if self.whole else (len(data) + len(offsets)) // 2 + 1
-        if self.n_terms + room + 1 > len(self._starts):
-            size = 2 * (self.n_terms + room + 1)
-            self._starts = _enlarge(self._starts, size)
-            self._keys = _enlarge(self._keys, size)
-            self._seen = _enlarge(self._seen, size)
-        row_of, ends, keys = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.uint64)
         begin = int(self._starts[self.n_terms])
-        if begin + len(data) + len(offsets) > len(self._arena):
-            self._arena = _enlarge(self._arena, 2 * (begin + len(data) + len(offsets)))
+        self._make_room(self.n_terms + room + 1, begin + len(data) + len(offsets))
+        row_of, ends, keys = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.uint64)
         n_entries = cut(data, offsets, self.whole, self._arena, begin, row_of, ends, keys)
         rows, terms = np.empty(n_entries, np.int32), np.empty(n_entries, np.int32)
         n_pairs = entry = 0
@@ -79,6 +73,15 @@ class Tokenizer:
                 enter(self._table, self._keys, self.n_terms)
         self._n_rows += len(folded)
         return rows[:n_pairs], terms[:n_pairs]
+
+    def _make_room(self, n_entries: int, n_bytes: int) -> None:
+        """Enlarge the arrays if they have no room for so many entries, or bytes of their texts, in all."""
+        if n_entries > len(self._starts):
+            self._starts = _enlarge(self._starts, 2 * n_entries)
+            self._keys = _enlarge(self._keys, 2 * n_entries)
+            self._seen = _enlarge(self._seen, 2 * n_entries)
+        if n_bytes > len(self._arena):
+            self._arena = _enlarge(self._arena, 2 * n_bytes)
 
     def weigh(
         self, texts: pa.Array, weights: NDArray[np.float64], phrases: Phrases

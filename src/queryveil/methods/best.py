@@ -85,9 +85,7 @@ def best(
     found = {"paper": published, **found}
     kept = {name: objective.kept_share(mask) for name, mask in found.items()}
     if rule.m == 2 and max(kept, key=lambda name: kept[name]) == "paper":
-        log = problem.log_keeping(published[problem.position])
-        improve(problem, log, own, problem.by_gain, progress)
-        found["paper, improved"] = problem.mask(log)
+        found["paper, improved"] = _improved(problem, published, own, progress)
         kept["paper, improved"] = objective.kept_share(found["paper, improved"])
     chosen = max(kept, key=lambda name: kept[name])
     return found[chosen], {
@@ -98,7 +96,14 @@ def best(
     }
 
 
-@dataclass(frozen=True, eq=False)
+def _improved(problem: "GrowthProblem", published: Mask, tree: Tree, progress: Progress) -> Mask:
+    """Return the mask of what Algorithm 1 keeps, improved; `tree` has the supports that it left."""
+    log = problem.log_keeping(published[problem.position])
+    improve(problem, log, tree, problem.by_gain, progress)
+    return problem.mask(log)
+
+
+@dataclass(frozen=True)
 class GrowthProblem:
     """A log and its frequent combinations of two terms. The (history, term) pairs are ordered by term."""
 

@@ -147,8 +147,7 @@ def build_inputs(
     if others is not None:
         _refuse_common_people(log_data, others)
     number = {entry: i for i, entry in enumerate(log_data.profiles.vocabulary)}
-    groups = evidence.find(ReleasedGroups)
-    if groups is not None:
+    if (groups := evidence.find(ReleasedGroups)) is not None:
         units = _units_of_groups(groups, membership, person, log_data.profiles, number)
     else:
         units = _units_of_histories(release, private, person, log_data.profiles, number)

@@ -443,20 +443,38 @@ def _fates(
         fate = Fate(history, texts[position], int(counts[position]), number >= 0, piece=max(number, 0), beside=beside)
         found = None if fate.kept else search.smallest(position)
         if found is not None:
-            positions = (position, *found.others)
-            names, in_log = tuple(sorted(texts[other] for other in positions)), before.people_holding(positions)
-            fate = replace(fate, combination=names, people=found.people, people_in_log=in_log)
-            if in_log >= k and not found.others:
-                lost, in_pairs = log.count_lost(before, after, position, is_common, k)
-                fate = replace(fate, lost=lost, lost_in_pairs=in_pairs)
-            cause = causes.smallest(position) if in_log >= k else None
-            if cause is not None:
-                names = tuple(sorted(texts[other] for other in (position, *cause.others)))
-                fate = replace(fate, cause=names, people_of_cause=cause.people)
+            fate = replace(fate, combination=_named(texts, (position, *found.others)), people=found.people)
+            fate = _explain_by_log(fate, (position, *found.others), log, before, after, causes, texts, is_common, k)
         elif mark is not None and not fate.kept:
             fate = _explain_by_inference(fate, history, after, kept, position, texts, mark, claim, log)
         fates.append(fate)
     return fates
+
+
+def _named(texts: Sequence[str], positions: Sequence[int]) -> tuple[str, ...]:
+    return tuple(sorted(texts[each] for each in positions))
+
+
+def _explain_by_log(
+    fate: Fate,
+    positions: tuple[int, ...],
+    log: LogHoldings,
+    before: Postings,
+    after: Postings,
+    causes: ReasonSearch,
+    texts: Sequence[str],
+    is_common: NDArray[np.bool_],
+    k: int,
+) -> Fate:
+    """Say how many people hold the combination in the log and, if they are enough, why they lost the term."""
+    in_log = before.people_holding(positions)
+    fate = replace(fate, people_in_log=in_log)
+    if in_log >= k and len(positions) == 1:
+        lost, in_pairs = log.count_lost(before, after, positions[0], is_common, k)
+        fate = replace(fate, lost=lost, lost_in_pairs=in_pairs)
+    if in_log >= k and (cause := causes.smallest(positions[0])) is not None:
+        fate = replace(fate, cause=_named(texts, (positions[0], *cause.others)), people_of_cause=cause.people)
+    return fate
 
 
 def _explain_by_inference(
@@ -479,5 +497,4 @@ def _explain_by_inference(
     if found is None:
         return fate
     known, term, having, holders = found
-    names = tuple(sorted(texts[other] for other in known))
-    return replace(fate, known=names, sensitive=texts[term], having=having, holders=holders)
+    return replace(fate, known=_named(texts, known), sensitive=texts[term], having=having, holders=holders)

@@ -55,13 +55,10 @@ def reproduce(request: ReproduceRequest, *, progress: Progress = silent) -> Repr
         evaluation = paper.evaluate(inputs)
     seconds = time.monotonic() - started
     counts = Counts.of(inputs.profiles).record()
-    warnings = [FOR_THE_OWNER] if paper.shows_terms and options.has_log else []
-    if evaluation.people < paper.enough_people:
-        warnings.append(SMALL_LOG.format(evaluation.people, paper.enough_people))
     done = Reproduction(
         paper.citation,
         f"{_describe_log(paper, options, counts)}{evaluation.setting}; seed {request.seed}; {evaluation.tally}.",
-        tuple(warnings),
+        _warnings(paper, options, evaluation.people),
         evaluation.tables,
         evaluation.figures,
         {
@@ -79,6 +76,13 @@ def reproduce(request: ReproduceRequest, *, progress: Progress = silent) -> Repr
         progress("writing", 0, 1)
         write_folder(request.out, _files(done), NUMBERS, force=request.force, secret=options.has_log)
     return done
+
+
+def _warnings(paper: Paper, options: PaperOptions, people: int) -> tuple[str, ...]:
+    """Return what the reader of a reproduction should know first."""
+    for_owner = (FOR_THE_OWNER,) if paper.shows_terms and options.has_log else ()
+    is_small = people < paper.enough_people
+    return (*for_owner, *((SMALL_LOG.format(people, paper.enough_people),) if is_small else ()))
 
 
 def _files(done: Reproduction) -> dict[str, bytes]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _GROUPS_SCHEMA = "block INT, group INT, person ARRAY<STRING>, numbers ARRAY<INT>, weights ARRAY<DOUBLE>, hidden LONG"
+_KNOWN = "block", "entry", "CAST(number AS INT) AS number", "people", "total"
 _NOBODY = -1  # the group of people who fit nowhere
 _DECIMALS = 9  # of a published weight, as on one machine
 
@@ -75,9 +76,7 @@ def group_profiles(
     options = feature_blocks.FeatureOptions(
         network, meaning.weights, method.integer("a"), by_content, n_people, principles.floor_of(method)
     )
-    known = terms_of_blocks(raw, feature_blocks.with_totals(raw, terms, meaning.weights)).selectExpr(
-        "block", "entry", "CAST(number AS INT) AS number", "people", "total"
-    )
+    known = terms_of_blocks(raw, feature_blocks.with_totals(raw, terms, meaning.weights)).selectExpr(*_KNOWN)
     counted = feature_blocks.augment_blocks(work, raw, known, options)
     n_holders, n_bytes = counted.selectExpr("SUM(n)", "SUM(length(ids))").collect()[0]
     everybody = _PeopleCounts(n_people, int(n_holders or 0), int(n_bytes or 0) // np.dtype(np.int32).itemsize)

@@ -83,10 +83,6 @@ def _page(
     controls = [fields.form_field(each) for each in method.parameters]
     shown = [each for each in controls if each.required or each.name in ("target", *method.one_of)]
     needs_semantics = bool({"network", "hierarchy"} & set(method.inputs))
-    initial = {each.name: fields.suggested_value(each) for each in (*method.parameters, *_OPTIONS)}
-    initial |= {
-        name: str(fields.SUGGESTED_VALUES[name]) for name in method.one_of[:1] if name in fields.SUGGESTED_VALUES
-    }
     groups = {
         "": [each for each in controls if each not in shown] + _spec_fields(context, method),
         "How the log is cleaned first": [fields.form_field(each) for each in fields.CLEANING],
@@ -103,7 +99,7 @@ def _page(
         method=method,
         shown=shown,
         groups=groups,
-        values={**initial, **values},
+        values={**_initial_values(method), **values},
         has_values=bool(set(values) & known),
         error=error,
         is_at_field=error is not None and error.field in known,
@@ -112,6 +108,13 @@ def _page(
         n_released=sum(row.state == "done" for row in rows),
         families=compare_runs(rows, context.jobs),
     )
+
+
+def _initial_values(method: Method) -> dict[str, str]:
+    """Return what the form of a method holds at first."""
+    initial = {each.name: fields.suggested_value(each) for each in (*method.parameters, *_OPTIONS)}
+    suggested = (name for name in method.one_of[:1] if name in fields.SUGGESTED_VALUES)
+    return initial | {name: str(fields.SUGGESTED_VALUES[name]) for name in suggested}
 
 
 def _spec_fields(context: ServerContext, method: Method) -> list[fields.FieldOut]:
