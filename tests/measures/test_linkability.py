@@ -41,7 +41,8 @@ def measure(p: float, rows: Sequence[Row], people: Sequence[Person]) -> dict[str
 
 def test_declared_for_groups_only() -> None:
     assert LINKABILITY.load() is linkability.measure_linkability
-    assert [declared.name for declared in DECLARATIONS if "groups" in declared.kinds] == ["linkability", "search"]
+    for_groups = [declared.name for declared in DECLARATIONS if "groups" in declared.kinds]
+    assert for_groups == ["linkability", "search", "clicks"]
     with pytest.raises(UnknownNameError, match="p must be a number above 0 and at most 1"):
         resolve("measure", "linkability(p=0)")
 
