@@ -167,7 +167,14 @@ def test_analyst_sees_no_person_and_deletes_nothing(lab: Lab, analyst: httpx.Cli
         assert "/history" not in answer.text
         assert '/delete"' not in answer.text
     csrf = csrf_of(analyst, f"/try?log={lab.log}")
+    path = "inner/log.tsv"  # a raw log of the folder, which neither a counterexample nor a document may quote
     refused = [
+        analyst.post(f"{API}/check", json={"name": "peek", "path": path, "claim": "km(k=2, m=1)"}),
+        analyst.post("/check", data={"path": path, "claim": "km(k=2, m=1)", "csrf": csrf}),
+        analyst.post(f"{API}/attack-other", json={"name": "x", "log": lab.log, "path": "a", "private": "b"}),
+        analyst.post("/check/attack", data={"csrf": csrf, "log": lab.log, "path": "a", "private": "b"}),
+        analyst.post(f"{API}/index", json={"path": path}),
+        analyst.post("/search/index", data={"path": path, "csrf": csrf}),
         analyst.get(f"/runs/{lab.release}/history"),
         analyst.post(f"/runs/{lab.release}/history", data={"number": 1, "csrf": csrf}),
         analyst.post("/runs/delete", data={"csrf": csrf, "run": lab.release}),
@@ -182,6 +189,46 @@ def test_analyst_sees_no_person_and_deletes_nothing(lab: Lab, analyst: httpx.Cli
     assert [answer.status_code for answer in refused] == [403] * len(refused)
     assert refused[-1].json()["error"] == NOT_OWNER
     assert lab.client.get(f"{API}/releases/{lab.release}").status_code == 200
+
+
+def test_what_a_check_found_in_the_folder_is_shown_to_the_owner_alone(lab: Lab, analyst: httpx.Client) -> None:
+    body = {"name": "own", "path": "inner/log.tsv", "claim": "km(k=2, m=1)"}
+    run = lab.client.post(f"{API}/check", json=body).json()["id"]
+    assert SECRET in str(wait_for_end(lab.client, run)["result"])  # the word that one person searched for
+    assert SECRET in lab.client.get(f"/runs/{run}").text
+    for answer in (
+        analyst.get(f"{API}/runs/{run}"),
+        analyst.patch(f"{API}/runs/{run}", json={"notes": "seen"}),
+        analyst.get(f"{API}/runs"),
+        analyst.get(f"{API}/runs.csv"),
+        analyst.get(f"/runs/{run}"),
+    ):
+        assert answer.status_code == 200
+        assert SECRET not in answer.text
+    assert "shown to the owner only" in answer.text
+    assert lab.client.delete(f"{API}/runs/{run}").status_code == 204
+
+
+def test_audit_trail_names_what_was_added_started_exported_and_deleted(lab: Lab) -> None:
+    log = upload(lab.client, "audited").json()["id"]
+    body = {"name": "audited", "log": log, "method": "km(k=2|3, m=1)"}
+    runs = [run["id"] for run in lab.client.post(f"{API}/sweeps", json=body).json()]
+    for run in runs:
+        wait_for_end(lab.client, run)
+    lab.client.get(f"{API}/comparison.csv", params={"run": runs})
+    csrf = csrf_of(lab.client, "/logs")
+    lab.client.post("/runs/delete", data={"csrf": csrf, "run": runs[:1]})
+    lab.client.get(f"/logs/{log}/delete")
+    lab.client.delete(f"{API}/logs/{log}", params={"scope": "everything"})
+    trail = {(event["action"], event["log"], event["run"]) for event in lab.client.get(f"{API}/audit").json()}
+    assert {
+        ("upload log", log, None),
+        *(("start sweep", log, run) for run in runs),
+        *(("export comparison", None, run) for run in runs),
+        ("delete runs", None, runs[0]),
+        ("ask what to delete", log, None),  # the page that asks is not the deletion
+        ("delete everything of the log", log, None),
+    } <= trail
 
 
 def test_audit_trail_says_who_looked_and_deleted_and_is_never_changed(lab: Lab, analyst: httpx.Client) -> None:

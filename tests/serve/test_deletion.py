@@ -80,7 +80,7 @@ def test_deleting_everything_leaves_no_term_and_no_id_in_any_file(
     assert held(home, [*SECRETS, *TERMS]) == {}
     assert client.get(f"{API}/runs").json() == client.get(f"{API}/logs").json() == []
     assert [path for folder in ("logs", "runs") for path in (home / folder).iterdir()] == []
-    assert any(event["action"] == "delete log" for event in client.get(f"{API}/audit").json())
+    assert any(event["action"] == "delete everything of the log" for event in client.get(f"{API}/audit").json())
 
 
 def test_forgetting_drops_people_and_keeps_the_release(site: tuple[FastAPI, httpx.Client, Path, str, str]) -> None:

@@ -1,8 +1,10 @@
 """Releases and files of somebody else: sent or in the server's folder, verified for any claim, and attacked."""
 
+import gzip
 import io
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,28 @@ def test_release_that_was_sent_is_verified_and_deleted_with_its_run(lab: Lab) ->
     assert [path.name for path in (folder / "upload").iterdir()] == ["theirs.zip"]
     lab.client.delete(f"{API}/runs/{run['id']}")
     assert not folder.exists()
+
+
+def test_file_that_is_too_large_when_unpacked_is_not_checked(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = replace(lab.app.state.context.settings, max_unpacked="1MB")
+    monkeypatch.setattr(lab.app.state.context.jobs, "_settings", settings)
+    text = gzip.compress(LOG + b"u1\tcheap cars\t2006-03-01 07:00:00\t\t\n" * 50_000)
+    for name, data in (("bomb", text), ("bomb in an archive", archive(bomb=text))):
+        run = send(lab, name, name, data, claim="km(k=2, m=1)")
+        assert run["state"] == "failed"
+        assert "bomb is larger than 1MB when it is unpacked" in str(run["error"])
+        lab.client.delete(f"{API}/runs/{run['id']}")
+
+
+def test_errors_name_files_as_their_owner_does(lab: Lab) -> None:
+    run = send(lab, "letter", "letter.txt", b"Dear reader,\nthis is no log.\n", claim="km(k=2, m=1)")
+    assert str(run["error"]).startswith("letter.txt")
+    body = {"name": "values", "log": lab.log, "method": "km(k=2, m=2, target=file)", "values": "inner/log.tsv"}
+    other = wait_for_end(lab.client, lab.client.post(f"{API}/runs", json=body).json()["id"])
+    assert str(other["error"]).startswith("inner/log.tsv, line 1: the column term is missing")
+    for failed in (run, other):
+        assert str(lab.home) not in str(failed) and str(lab.folder) not in str(failed)
+        lab.client.delete(f"{API}/runs/{failed['id']}")
 
 
 def test_file_of_the_folder_is_verified_for_any_claim(lab: Lab) -> None:

@@ -32,7 +32,9 @@ FULL: dict[str, Any] = {
 
 def inputs(folder: Path, **files: Path) -> RunInputs:
     row = LogRow(name="one", kind="demo", path="/logs/one", filename="one", reading={"format": "aol"}, market="/m.csv")
-    return RunInputs(folder=folder, files=files, log_row=row, release_run=None, demo_people=0, index=None)
+    return RunInputs(
+        folder=folder, files=files, log_row=row, release_run=None, demo_people=0, index=None, max_unpacked="1MB"
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,20 @@ Rows are only ever added; the database refuses to change or delete one.
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from fastapi import Request
 
 from queryveil.serve.access import Visitor
-from queryveil.serve.store import Store, now
+from queryveil.serve.store import LogRow, RunRow, Store, now
 
 _SAME_LOOK = 600.0  # seconds within which the same look by the same visitor is recorded once
 _MOST_REMEMBERED = 10_000  # looks
 _OK = 200  # the status of looks; what adds, starts or deletes something is answered with another
 Look = tuple[str, str, str | None, str | None, int | None]
+Subject = tuple[str | None, str | None]  # a log, a run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,21 +45,22 @@ class AuditTrail:
         self._looks: dict[Look, float] = {}
         self._lock = threading.Lock()
 
-    def record_request(self, request: Request, status: int) -> None:
-        """Record a request that was admitted and answered, by the name of its route and the ids in its address."""
-        visitor, about = request.state.visitor, request.scope.get("path_params", {})
-        endpoint, person = request.scope.get("endpoint"), getattr(request.state, "person", None)
+    def record_request(self, request: Request, status: int, added: Sequence[LogRow | RunRow] = ()) -> None:
+        """Record a request that was admitted and answered: the name of its route, and what it was about or has added.
+
+        What it was about are the ids in its address, and what its route has noted.
+        """
+        visitor, endpoint = request.state.visitor, request.scope.get("endpoint")
         if endpoint is None or visitor is None or status >= 400:
             return
+        noted: dict[str, Any] = getattr(request.state, "noted", {})
+        action, person = noted.get("action", endpoint.__name__.replace("_", " ")), noted.get("person")
+        subjects = _subjects(request.scope.get("path_params", {}), noted, added)
         is_change = request.method not in ("GET", "HEAD", "OPTIONS")
-        if not is_change and person is None and not {"log", "draft", "run", "release"} & set(about):
-            return
-        action, run = endpoint.__name__.replace("_", " "), about.get("run", about.get("release"))
-        log = about.get("log", about.get("draft"))
         who = f"{visitor.role} {visitor.who}"  # all programs are called alike
-        if status == _OK and self._is_repeated((who, action, log, run, person)):
-            return
-        self.record(action, visitor, address_of_client(request), log=log, run=run, person=person)
+        for log, run in subjects or ([(None, None)] if is_change else []):
+            if status != _OK or not self._is_repeated((who, action, log, run, person)):
+                self.record(action, visitor, address_of_client(request), log=log, run=run, person=person)
 
     def record(
         self,
@@ -75,10 +77,6 @@ class AuditTrail:
         columns = "time, role, who, address, action, log, run, person"
         values = (now(), role, who, address, action, log, run, person)
         self._store.execute(f"INSERT INTO audit ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *values)
-
-    def record_for(self, request: Request, action: str, *, run: str) -> None:
-        """Add a row about one of several runs that a request is about."""
-        self.record(action, request.state.visitor, address_of_client(request), run=run)
 
     def events(self, *, before: int | None = None, most: int = 1_000) -> list[AuditEvent]:
         """Return events, the newest first; only those before a number if one is given."""
@@ -112,6 +110,15 @@ def address_of_client(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def note_person(request: Request, number: int) -> None:
-    """Note whom a request looks at, for the audit trail."""
-    request.state.person = number
+def note(request: Request, *, runs: Sequence[str] = (), person: int | None = None, action: str | None = None) -> None:
+    """Note for the audit trail what a request is about that its address does not say; `action` replaces its name."""
+    given = {"runs": runs, "person": person, "action": action}
+    request.state.noted = {name: value for name, value in given.items() if value not in (None, ())}
+
+
+def _subjects(about: Mapping[str, str], noted: Mapping[str, Any], added: Sequence[LogRow | RunRow]) -> list[Subject]:
+    """Return the logs and runs that a request was about; of a log that it has added, not the run of its statistics."""
+    logs: list[Subject] = [(row.id, None) for row in added if isinstance(row, LogRow)]
+    runs: list[Subject] = [(row.log, row.id) for row in added if isinstance(row, RunRow)]
+    own: Subject = about.get("log", about.get("draft")), about.get("run", about.get("release"))
+    return logs or runs or [(None, run) for run in noted.get("runs", ())] or ([own] if any(own) else [])

@@ -1,18 +1,20 @@
 """The state of the web server, and the dependencies by which routes get at it."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from starlette.datastructures import FormData
 
-from queryveil.serve.access import Access, load_secret
+from queryveil.serve.access import Access, load_secret, visitor_of
 from queryveil.serve.audit import AuditTrail
 from queryveil.serve.drafts import Drafts
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.logs import Logs
+from queryveil.serve.run_specs import parse_spec
 from queryveil.serve.search import SearcherCache
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import Store
+from queryveil.serve.store import RunRow, Store
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ class ServerContext:
         access, audit = Access(settings, store, secret), AuditTrail(store)
         return cls(settings, store, jobs, logs, drafts, searchers, access, audit, secret)
 
+    def result_for(self, request: Request, row: RunRow) -> dict[str, Any] | None:
+        """Return what a run found, unless that is for the owner alone and somebody else asks."""
+        visitor, spec = visitor_of(request), parse_spec(row.kind, row.spec)
+        is_hidden = spec.is_about_folder and (visitor is None or not visitor.is_owner)
+        return None if is_hidden else self.jobs.result(row.id)
+
     def close(self) -> None:
         """Stop all runs and close the store; a second call does nothing."""
         self.jobs.close()
@@ -59,5 +67,11 @@ async def _form_texts(request: Request) -> dict[str, str]:
     return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
+async def _form_data(request: Request) -> FormData:
+    """Return all fields of a form, also several with one name."""
+    return await request.form()
+
+
 ContextDep = Annotated[ServerContext, Depends(context_of)]
 FormDep = Annotated[dict[str, str], Depends(_form_texts)]
+FormDataDep = Annotated[FormData, Depends(_form_data)]

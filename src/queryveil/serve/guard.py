@@ -10,6 +10,7 @@ import hmac
 import logging
 import secrets
 import time
+from collections.abc import Sequence
 
 from fastapi import HTTPException, Request
 from starlette.concurrency import run_in_threadpool
@@ -21,9 +22,10 @@ from queryveil.core.errors import sentence_of
 from queryveil.serve.access import LOG_IN, TooManyWrongTokensError, Visitor
 from queryveil.serve.audit import address_of_client
 from queryveil.serve.context import ServerContext, context_of
-from queryveil.serve.logs import too_large
 from queryveil.serve.rendering import problem, redirect
+from queryveil.serve.run_files import too_large
 from queryveil.serve.settings import LOOPBACK, host_in
+from queryveil.serve.store import LogRow, RunRow, added_rows
 
 FIELD, HEADER = "csrf", "x-csrf-token"
 POLICY = (
@@ -77,7 +79,9 @@ class Guard:
         new_visit = "" if visit else secrets.token_urlsafe(16)
         request.state.csrf = sign(self._context.secret, "form", visit or new_visit)
         request.state.visitor = None
-        sender = _ResponseSender(request, send, self._context, new_visit=new_visit, is_head=is_head)
+        added: list[LogRow | RunRow] = []
+        added_rows.set(added)
+        sender = _ResponseSender(request, send, self._context, added, new_visit=new_visit, is_head=is_head)
         try:
             response = await self._refusal(request)
             if response is None:
@@ -175,15 +179,24 @@ class _ResponseSender:
     Before the first byte the request is recorded in the audit trail, so that nothing is shown without a record.
     """
 
-    def __init__(self, request: Request, send: Send, context: ServerContext, *, new_visit: str, is_head: bool) -> None:
+    def __init__(
+        self,
+        request: Request,
+        send: Send,
+        context: ServerContext,
+        added: Sequence[LogRow | RunRow],
+        *,
+        new_visit: str,
+        is_head: bool,
+    ) -> None:
         self._request, self._send, self._new_visit, self._audit = request, send, new_visit, context.audit
-        self._path, self._is_head = request.url.path, is_head
+        self._path, self._is_head, self._added = request.url.path, is_head, added
         self.has_begun = self._has_ended = self._is_endless = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             if self._request.state.visitor is not None:
-                await run_in_threadpool(self._audit.record_request, self._request, message["status"])
+                await run_in_threadpool(self._audit.record_request, self._request, message["status"], self._added)
             self.has_begun = True
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():

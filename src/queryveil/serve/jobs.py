@@ -87,7 +87,9 @@ class RunManager:
         row = RunRow.queued(name, spec)
         self._check_quotas([spec])
         try:
-            store_upload(self.folder_of(row.id) / UPLOAD / sent, stream, self._settings.largest_upload)
+            path = self.folder_of(row.id) / UPLOAD / sent
+            path.parent.mkdir(mode=0o700, parents=True)
+            store_upload(path, stream, self._settings)
             self._check(spec, row)
             self._store.add(row)
         except BaseException:
@@ -351,6 +353,7 @@ class RunManager:
             release_run=release_run,
             demo_people=self._settings.demo_people if log is not None and log.kind == "demo" else 0,
             index=self.index(),
+            max_unpacked=self._settings.max_unpacked,
         )
 
     def _poll(self) -> None:

@@ -6,35 +6,30 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import BinaryIO, Literal, get_args
+from typing import BinaryIO, Literal
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import resolve
 from queryveil.serve.fields import with_fields
 from queryveil.serve.jobs import LOG_DELETED, RunManager
 from queryveil.serve.leftovers import LOGS
+from queryveil.serve.run_files import check_unpacked, store_upload
 from queryveil.serve.run_specs import StatisticsSpec, source_of, spec_class
 from queryveil.serve.settings import Settings
-from queryveil.serve.store import (
-    LogRow,
-    QuotaError,
-    RunRow,
-    Store,
-    TooLargeError,
-    checked_name,
-    new_id,
-)
+from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id
 
 MOST_FILES = 1_000  # of the folder that are listed
-_CHUNK = 1 << 20  # bytes
 DeletionScope = Literal["log", "private", "everything"]  # of what goes with a log
-DELETION_SCOPES: tuple[DeletionScope, ...] = get_args(DeletionScope)
+DELETIONS: Mapping[DeletionScope, str] = {  # what the audit trail calls them
+    "log": "delete only the log",
+    "private": "delete the log and who is behind its releases",
+    "everything": "delete everything of the log",
+}
 _ARCHIVES = {
     b"PK\x03\x04": "a zip archive",
     b"Rar!": "a RAR archive",
     b"7z\xbc\xaf": "a 7-Zip archive",
 }
-DISK_FULL = "the file would fill the {} that this server may use; delete some runs, or start with a larger --max-disk."
 _NO_READING: Mapping[str, str] = {}
 
 
@@ -75,10 +70,10 @@ class Logs:
         filename = "".join(c for c in last_part if c.isprintable())[:200] or "upload"
         row = self._new_row(name, "upload", filename, reading)
         try:
-            self._copy(stream, Path(row.path))
+            store_upload(Path(row.path), stream, self._settings)
             refuse_archive(Path(row.path), filename)
             with in_owners_words(row):
-                self._check_unpacked(row)
+                check_unpacked(Path(row.path), filename, self._settings.max_unpacked)
             yield row
         except BaseException:
             shutil.rmtree(Path(row.path).parent, ignore_errors=True)
@@ -139,31 +134,6 @@ class Logs:
         """Return the run that computes the statistics of a log."""
         return next(iter(self._store.runs(log=log, kind="statistics")), None)
 
-    def _copy(self, stream: BinaryIO, path: Path) -> None:
-        """Copy a stream to a new private file, or raise once it exceeds the limit of uploads or the disk's."""
-        most, left_on_disk = self._settings.largest_upload, self._settings.check_disk()
-        copied = 0
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-            while chunk := stream.read(_CHUNK):
-                copied += len(chunk)
-                if copied > most:
-                    raise TooLargeError(too_large(most), field="file")
-                if copied > left_on_disk:
-                    raise QuotaError(DISK_FULL.format(self._settings.max_disk), field="file")
-                out.write(chunk)
-            out.flush()
-            os.fsync(out.fileno())
-
-    def _check_unpacked(self, row: LogRow) -> None:
-        """Raise if a compressed log is larger, unpacked, than the server takes; it is unpacked no further than that."""
-        most = self._settings.largest_unpacked
-        if unpacked_exceeds(Path(row.path), most):
-            raise TooLargeError(
-                f"{row.filename} is larger than {self._settings.max_unpacked} when it is unpacked, which is the most "
-                "that this server takes; send it in parts, or start the server with a larger --max-unpacked.",
-                field="file",
-            )
-
     def _new_row(self, name: str, kind: Literal["demo", "upload"], filename: str, reading: Mapping[str, str]) -> LogRow:
         """Return the row of a log that is kept in a new private folder, and create that folder."""
         log = new_id()
@@ -215,34 +185,6 @@ def refuse_archive(path: Path, filename: str) -> None:
     if kind is not None:
         sentence = f"{filename} is {kind}; unpack it, and send the log itself, which may be a .gz or .zst file."
         raise InputError(sentence, field="file")
-
-
-def unpacked_exceeds(path: Path, most: int) -> bool:
-    """Return whether the content of a compressed file or of a Parquet file is larger than a number of bytes."""
-    from queryveil.logs.files import open_decompressed, take_sample
-
-    sample = take_sample(path)
-    if sample.is_parquet:
-        from queryveil.logs.formats.table import parquet_file
-
-        with parquet_file(path) as file:
-            groups = (file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
-            return bool(sum(groups) > most)
-    if sample.compression == "none":
-        return False
-    size = 0
-    with open_decompressed(path, sample.compression) as stream:
-        while size <= most and (chunk := stream.read(_CHUNK)):
-            size += len(chunk)
-    return size > most
-
-
-def too_large(most: int) -> str:
-    """Return the sentence that refuses an upload larger than the limit."""
-    return (
-        f"the file is larger than the {most / 1_000_000:,.0f} MB that this server takes; put it into the server's "
-        "folder (--folder), or start the server with a larger --max-upload."
-    )
 
 
 def _walk(root: Path) -> Iterator[str]:

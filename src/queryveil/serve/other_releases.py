@@ -13,6 +13,7 @@ from queryveil.core.options import Option
 from queryveil.core.progress import Progress
 from queryveil.release.manifest import MANIFEST_FILE, load_manifest
 from queryveil.serve.fields import with_options
+from queryveil.serve.run_files import check_unpacked
 from queryveil.serve.run_specs import (
     AttackSpec,
     RunInputs,
@@ -21,7 +22,7 @@ from queryveil.serve.run_specs import (
     register_spec,
     verdict_record,
 )
-from queryveil.serve.stored_files import UPLOAD
+from queryveil.serve.stored_files import TEMPORARY, UPLOAD
 from queryveil.workflows.requests import AttackRequest, VerifyRequest
 
 SENT_FILE_IS_GONE = "the file that was sent was removed when the run ended; send it again."
@@ -49,6 +50,11 @@ class CheckSpec(RunSpec):
         """Return the path in the server's folder, if one was given."""
         return {"path": self.path} if self.path else {}
 
+    @property
+    def is_about_folder(self) -> bool:
+        """Return whether a file of the folder is checked: a counterexample may be a query of a raw log in there."""
+        return bool(self.path)
+
     def check(self, inputs: RunInputs) -> None:
         """Raise if the claim does not exist, or there is nothing to check."""
         super().check(inputs)
@@ -67,16 +73,20 @@ class CheckSpec(RunSpec):
         """Unpack what was sent, and verify it."""
         from queryveil.workflows.verify import verify
 
-        if self.sent:
-            place = unpack(inputs.folder / UPLOAD / self.sent, inputs.folder / "tmp" / "unpacked")
-        else:
-            place = inputs.files["path"]
+        place = self._unpacked(inputs) if self.sent else inputs.files["path"]
         is_release = (place / MANIFEST_FILE).exists()
         if not is_release and self._options["claim"] is None:
             raise InputError(NEEDS_CLAIM, field="claim")
         verdict = verify(self._request(place), progress=progress)
         manifest = load_manifest(place).record() if is_release else None
         return {"verdict": verdict_record(verdict), "manifest": manifest}
+
+    def _unpacked(self, inputs: RunInputs) -> Path:
+        """Return what was sent, unpacked, or raise if it is too large."""
+        place = unpack(inputs.folder / UPLOAD / self.sent, inputs.folder / TEMPORARY / "unpacked")
+        for file in [place] if place.is_file() else sorted(place.rglob("*.parquet")):
+            check_unpacked(file, file.name, inputs.max_unpacked)
+        return place
 
     @property
     def _options(self) -> dict[str, Any]:

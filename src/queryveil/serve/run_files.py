@@ -1,15 +1,17 @@
-"""The folder of a run: emptied before the run begins, except for the file that was sent with it."""
+"""Files that are sent: their limits, and the folder of a run, emptied before it begins except for what was sent."""
 
 import os
 import shutil
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from queryveil.serve.store import TooLargeError
+from queryveil.serve.settings import Settings, bytes_of
+from queryveil.serve.store import QuotaError, TooLargeError
 from queryveil.serve.stored_files import UPLOAD
 
 _LONGEST_NAME = 200  # characters
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes
+DISK_FULL = "the file would fill the {} that this server may use; delete some runs, or start with a larger --max-disk."
 
 
 def upload_name(filename: str) -> str:
@@ -18,15 +20,58 @@ def upload_name(filename: str) -> str:
     return "".join(c for c in last_part if c.isprintable()).lstrip(".")[:_LONGEST_NAME] or "upload"
 
 
-def store_upload(path: Path, stream: BinaryIO, most: int) -> None:
-    """Store a file that was sent, or raise once it exceeds the limit."""
-    path.parent.mkdir(mode=0o700, parents=True)
+def store_upload(path: Path, stream: BinaryIO, settings: Settings) -> None:
+    """Copy what is sent to a new private file, or raise once it exceeds the limit of uploads or the disk's."""
+    most, left_on_disk = settings.largest_upload, settings.check_disk()
+    copied = 0
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
         while chunk := stream.read(_CHUNK):
-            most -= len(chunk)
-            if most < 0:
-                raise TooLargeError("the file is larger than this server takes; see --max-upload.", field="file")
+            copied += len(chunk)
+            if copied > most:
+                raise TooLargeError(too_large(most), field="file")
+            if copied > left_on_disk:
+                raise QuotaError(DISK_FULL.format(settings.max_disk), field="file")
             out.write(chunk)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def check_unpacked(path: Path, filename: str, most: str) -> None:
+    """Raise if a compressed file is larger, unpacked, than the server takes; it is unpacked no further than that."""
+    if unpacked_exceeds(path, bytes_of(most)):
+        raise TooLargeError(
+            f"{filename} is larger than {most} when it is unpacked, which is the most "
+            "that this server takes; send it in parts, or start the server with a larger --max-unpacked.",
+            field="file",
+        )
+
+
+def unpacked_exceeds(path: Path, most: int) -> bool:
+    """Return whether the content of a compressed file or of a Parquet file is larger than a number of bytes."""
+    from queryveil.logs.files import open_decompressed, take_sample
+
+    sample = take_sample(path)
+    if sample.is_parquet:
+        from queryveil.logs.formats.table import parquet_file
+
+        with parquet_file(path) as file:
+            groups = (file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))
+            return bool(sum(groups) > most)
+    if sample.compression == "none":
+        return False
+    size = 0
+    with open_decompressed(path, sample.compression) as stream:
+        while size <= most and (chunk := stream.read(_CHUNK)):
+            size += len(chunk)
+    return size > most
+
+
+def too_large(most: int) -> str:
+    """Return the sentence that refuses an upload larger than the limit."""
+    return (
+        f"the file is larger than the {most / 1_000_000:,.0f} MB that this server takes; put it into the server's "
+        "folder (--folder), or start the server with a larger --max-upload."
+    )
 
 
 def clear_folder(folder: Path) -> None:

@@ -49,6 +49,7 @@ class RunInputs:
     release_run: Path | None  # the folder of the run whose release is examined
     demo_people: int  # of the demo log, which the first run that needs it generates; 0 for any other log
     index: Path | None  # the index that is searched, if there is one
+    max_unpacked: str  # of a file that was sent, such as 5GB
 
     @property
     def log(self) -> LogRow:
@@ -99,6 +100,11 @@ class RunSpec(BaseModel):
         """Return the workflow's request: the options of the spec, `values`, and files of the server's folder."""
         own = {each.name: getattr(self, each.name) for each in self.declared}
         return request.from_values({**own, **values, **inputs.files})
+
+    @property
+    def is_about_folder(self) -> bool:
+        """Return whether the result repeats content of a file in the server's folder, which only the owner may see."""
+        return False
 
     def check(self, inputs: RunInputs) -> None:
         """Raise the command line's error if no run can do what the spec asks for: here, if a name is unknown.

@@ -83,17 +83,12 @@ class Settings(OptionGroup):
     @property
     def largest_upload(self) -> int:
         """Return the largest size of an uploaded log in bytes."""
-        return _bytes_of(self.max_upload)
-
-    @property
-    def largest_unpacked(self) -> int:
-        """Return the largest unpacked size of a compressed log in bytes."""
-        return _bytes_of(self.max_unpacked)
+        return bytes_of(self.max_upload)
 
     def check_disk(self) -> int:
         """Return how many bytes may still be written into the home folder, or raise if it is full."""
         used = sum(size_of(Path(folder) / name) for folder, _, names in os.walk(self.state_folder) for name in names)
-        left = _bytes_of(self.max_disk) - used
+        left = bytes_of(self.max_disk) - used
         if left <= 0:
             raise QuotaError(
                 f"logs, runs and releases take the {self.max_disk} that this server may use; delete some, "
@@ -141,7 +136,8 @@ def size_of(path: Path) -> int:
         return 0
 
 
-def _bytes_of(size: str) -> int:
+def bytes_of(size: str) -> int:
+    """Return a size such as 500MB in bytes."""
     return int(float(size[:-2]) * _SIZES[size[-2:]])
 
 

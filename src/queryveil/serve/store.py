@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -176,6 +177,7 @@ class DraftRow(LogRow):
 
 Row = TypeVar("Row", LogRow, DraftRow, RunRow)
 _TABLES: Mapping[type, str] = {LogRow: "logs", DraftRow: "drafts", RunRow: "runs"}
+added_rows: ContextVar[list[LogRow | RunRow] | None] = ContextVar("added_rows", default=None)  # by the current request
 
 
 class Store:
@@ -247,6 +249,9 @@ class Store:
             self.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})", *values.values())
         except sqlite3.IntegrityError:
             raise _taken(table.removesuffix("s"), row.name) from None
+        added = added_rows.get()
+        if added is not None:
+            added.append(row)
         return row
 
     def delete(self, *rows: LogRow | RunRow, forget: Sequence[RunRow] = ()) -> None:

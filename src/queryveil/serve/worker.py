@@ -17,7 +17,7 @@ from queryveil.core.progress import Progress
 from queryveil.serve.fields import with_fields
 from queryveil.serve.leftovers import join_workers
 from queryveil.serve.run_specs import RunInputs, RunSpec
-from queryveil.serve.stored_files import RESULT, TEMPORARY
+from queryveil.serve.stored_files import RESULT, TEMPORARY, UPLOAD
 
 COMPILING = "compiling kernels, once on this machine"
 OUT_OF_MEMORY = "the run needed more memory than there is; try a smaller log, or fewer runs at once (--jobs)."
@@ -41,8 +41,17 @@ def run_worker(spec: RunSpec, inputs: RunInputs, pipe: Connection) -> None:
     except MemoryError:
         pipe.send(("failed", OUT_OF_MEMORY))
     except Exception as error:
-        sentence, log = with_fields(sentence_of(error)), inputs.log_row  # its owner knows the file's name, not its path
-        pipe.send(("failed", sentence if log is None else sentence.replace(log.path, log.filename)))
+        pipe.send(("failed", _in_owners_words(with_fields(sentence_of(error)), spec, inputs)))
+
+
+def _in_owners_words(sentence: str, spec: RunSpec, inputs: RunInputs) -> str:
+    """Return a sentence with the names by which their owner knows files in place of their paths on the server."""
+    named = {str(inputs.files[field]): path for field, path in spec.named_files().items()}
+    if inputs.log_row is not None:
+        named[inputs.log_row.path] = inputs.log_row.filename
+    for path, name in named.items():
+        sentence = sentence.replace(path, name)
+    return sentence.replace(f"{inputs.folder / UPLOAD}{os.sep}", "")
 
 
 def _set_up_process(inputs: RunInputs) -> None:

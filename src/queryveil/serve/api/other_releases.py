@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, File, Form, UploadFile
 from pydantic import BaseModel
 
+from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.api import models
 from queryveil.serve.context import ContextDep
 from queryveil.serve.other_releases import AttackOtherSpec, CheckSpec, releases_in
@@ -49,7 +50,7 @@ def list_folder(context: ContextDep) -> FolderOut:
     return FolderOut(files=files, releases=releases, private=private)
 
 
-@router.post("/check", status_code=202)
+@router.post("/check", status_code=202, dependencies=[OWNER_ONLY])
 def check(context: ContextDep, body: CheckIn) -> models.RunOut:
     """Check a claim about somebody else's release, or about any file, in the server's folder."""
     return models.RunOut.of(context.jobs.start(body, body.name))
@@ -69,7 +70,7 @@ def check_upload(
     return models.RunOut.of(context.jobs.start_on_upload(CheckSpec, spec, name, file.filename or "", file.file))
 
 
-@router.post("/attack-other", status_code=202)
+@router.post("/attack-other", status_code=202, dependencies=[OWNER_ONLY])
 def attack_other(context: ContextDep, body: AttackOtherIn) -> models.RunOut:
     """Attack a release in the server's folder that has its private folder there."""
     return models.RunOut.of(context.jobs.start(body, body.name, log=body.log))

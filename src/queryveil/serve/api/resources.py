@@ -18,13 +18,13 @@ from queryveil.core.errors import InputError
 from queryveil.logs.options import ReadingOptions
 from queryveil.release.manifest import Manifest
 from queryveil.search.answers import Answer, SearchOptions, answer
-from queryveil.serve.access import OWNER_ONLY
+from queryveil.serve.access import OWNER_ONLY, require_owner
 from queryveil.serve.api import models
-from queryveil.serve.audit import note_person
+from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, ServerContext
 from queryveil.serve.guard import REPORT_HEADERS
 from queryveil.serve.jobs import RunManager
-from queryveil.serve.logs import DeletionScope
+from queryveil.serve.logs import DELETIONS, DeletionScope
 from queryveil.serve.run_specs import sweep_names
 from queryveil.serve.run_table import SORTS, RunFilter, find_runs
 from queryveil.serve.search import MAX_GROUP, RESCORE_RULES, RULES, RescoreQuery, SearchQuery, invalid_request
@@ -43,6 +43,7 @@ _SCOPES = (
 )
 _HELP = {each.name: each.help for each in ReadingOptions.options()}
 _CHUNK = 1 << 20  # bytes
+_BUNDLED = models.IndexIn()
 _EVENT = {"type": "object", "properties": {"data": {"type": "string", "description": "a run as JSON"}}}
 
 
@@ -87,9 +88,13 @@ def get_log(context: ContextDep, log: LogId) -> models.LogOut:
 
 @logs.delete("/logs/{log}", status_code=204, dependencies=[OWNER_ONLY])
 def delete_log(
-    context: ContextDep, log: LogId, scope: Annotated[DeletionScope, Query(description=_SCOPES)] = "log"
+    request: Request,
+    context: ContextDep,
+    log: LogId,
+    scope: Annotated[DeletionScope, Query(description=_SCOPES)] = "log",
 ) -> None:
     """Delete a log, its statistics, and of its runs what the scope says; those that have not ended fail."""
+    note(request, action=DELETIONS[scope])
     context.logs.delete(log, scope)
 
 
@@ -116,9 +121,10 @@ def start_run(context: ContextDep, body: models.RunIn) -> models.RunOut:
 
 
 @runs.get("/runs/{run}")
-def get_run(context: ContextDep, run: RunId) -> models.RunOut:
-    """Return a run, with what it found once it is done."""
-    return models.RunOut.of(context.store.run(run), context.jobs.result(run))
+def get_run(request: Request, context: ContextDep, run: RunId) -> models.RunOut:
+    """Return a run, with what it found once it is done; what it found in the server's folder only to the owner."""
+    row = context.store.run(run)
+    return models.RunOut.of(row, context.result_for(request, row))
 
 
 @runs.post("/runs/{run}/forget", dependencies=[OWNER_ONLY])
@@ -136,9 +142,11 @@ def start_sweep(context: ContextDep, body: models.SweepIn) -> list[models.RunOut
 
 
 @runs.post("/index", status_code=202)
-def start_indexing(context: ContextDep, body: models.IndexIn | None = None) -> models.RunOut:
-    """Make documents of the server's folder searchable, or the bundled corpus unless that is done or under way."""
-    return models.RunOut.of(context.searchers.start_indexing(body.path if body is not None else ""))
+def start_indexing(request: Request, context: ContextDep, body: models.IndexIn = _BUNDLED) -> models.RunOut:
+    """Make the bundled corpus searchable, or documents of the server's folder, which takes the owner's token."""
+    if body.path:
+        require_owner(request)
+    return models.RunOut.of(context.searchers.start_indexing(body.path))
 
 
 @runs.get("/runs/{run}/events", response_class=StreamingResponse, responses=_STREAM)
@@ -220,7 +228,7 @@ def show_history(request: Request, context: ContextDep, release: ReleaseId, body
         raise InputError("give either the number of a person or a user as it stands in the log.", field="person")
     person = body.person if body.number is None else person_of(private, body.number)
     found = show_person(folder, private, person or "")
-    note_person(request, number_of(private, person or "") if body.number is None else body.number)
+    note(request, runs=[release], person=number_of(private, person or "") if body.number is None else body.number)
     return found
 
 
@@ -234,7 +242,7 @@ def search_as_person(request: Request, context: ContextDep, release: ReleaseId, 
         raise InputError("there is nobody of that number behind the release; choose another.", field="number")
     number = people.number(body.user or "") if body.number is None else body.number
     index = context.searchers.searcher(release).index
-    note_person(request, number)
+    note(request, runs=[release], person=number)
     shown = body.model_dump(include={"n", "depth", "explain"})
     options = SearchOptions(**shown, ranking=body.settings())
     return answer(index, body.query, people.profile(number, index), options)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.api import models
 from queryveil.serve.api.resources import RunId
+from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep
 from queryveil.serve.run_table import RunFilter, as_csv, find_runs, runs_as_csv
 from queryveil.serve.side_by_side import SCORE_COLUMNS, score_rows
@@ -68,10 +69,10 @@ def export_runs(
 
 
 @router.patch("/runs/{run}")
-def change_run(context: ContextDep, run: RunId, body: RunChanges) -> models.RunOut:
+def change_run(request: Request, context: ContextDep, run: RunId, body: RunChanges) -> models.RunOut:
     """Rename a run, or replace its tags or notes."""
     row = context.store.describe_run(run, name=body.name, tags=body.tags, notes=body.notes)
-    return models.RunOut.of(row, context.jobs.result(run))
+    return models.RunOut.of(row, context.result_for(request, row))
 
 
 @router.post("/runs/delete", status_code=204, dependencies=[OWNER_ONLY])
@@ -79,21 +80,23 @@ def delete_runs(request: Request, context: ContextDep, body: RunSelection) -> No
     """Delete several runs with their releases and the runs on these; nothing is deleted if one is unknown."""
     for run in body.runs:
         context.store.run(run)
+    note(request, runs=body.runs)
     for run in body.runs:
         if context.store.runs(id=run):  # not deleted with the release that it examined
-            context.audit.record_for(request, "delete run", run=run)
             context.jobs.delete(run)
 
 
 @router.get("/comparison")
-def compare_releases(context: ContextDep, run: Annotated[list[str], Query()]) -> list[ScoreRow]:
+def compare_releases(request: Request, context: ContextDep, run: Annotated[list[str], Query()]) -> list[ScoreRow]:
     """Return every figure of the named runs that have made releases, to be put side by side."""
+    note(request, runs=run)
     return [ScoreRow(**dict(zip(SCORE_COLUMNS, row, strict=True))) for row in score_rows(run, context.jobs)]
 
 
 @router.get("/comparison.csv", response_class=Response, responses=_CSV)
-def export_comparison(context: ContextDep, run: Annotated[list[str], Query()]) -> Response:
+def export_comparison(request: Request, context: ContextDep, run: Annotated[list[str], Query()]) -> Response:
     """Return every figure of the named runs that have made releases as CSV."""
+    note(request, runs=run)
     return _csv(as_csv(SCORE_COLUMNS, score_rows(run, context.jobs)), "comparison.csv")
 
 

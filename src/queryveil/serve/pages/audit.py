@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.context import ContextDep
 from queryveil.serve.rendering import page
+from queryveil.serve.store import LogRow, RunRow
 
 router = APIRouter(prefix="/audit", dependencies=[OWNER_ONLY])
 _LISTED = 100  # events
@@ -19,6 +20,7 @@ def show_audit(
 ) -> HTMLResponse:
     """List who looked at, started, downloaded or deleted what, the newest first."""
     events = context.audit.events(before=before, most=_LISTED)
-    names = {log.id: log.name for log in context.store.logs()} | {run.id: run.name for run in context.store.runs()}
+    rows: list[LogRow | RunRow] = [*context.store.logs(), *context.store.drafts(), *context.store.runs()]
+    names = {row.id: row.name for row in rows}
     oldest = events[-1].number if len(events) == _LISTED else None
     return page(request, "audit.html", events=events, names=names, oldest=oldest)

@@ -10,8 +10,9 @@ from starlette.responses import HTMLResponse, Response
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.report.description import chart_of
 from queryveil.serve.access import OWNER_ONLY, visitor_of
+from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
-from queryveil.serve.logs import DELETION_SCOPES, GuessedLayout
+from queryveil.serve.logs import DELETIONS, GuessedLayout
 from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.store import LogRow, free_name
 
@@ -76,7 +77,7 @@ def show_log(request: Request, context: ContextDep, log: str) -> HTMLResponse:
 
 
 @router.get("/{log}/delete", dependencies=[OWNER_ONLY])
-def confirm_deletion(request: Request, context: ContextDep, log: str) -> HTMLResponse:
+def ask_what_to_delete(request: Request, context: ContextDep, log: str) -> HTMLResponse:
     """Say what can be deleted with a log and what stays, and ask which."""
     return _confirm_page(request, context, context.store.log(log))
 
@@ -84,9 +85,10 @@ def confirm_deletion(request: Request, context: ContextDep, log: str) -> HTMLRes
 @router.post("/{log}/delete", dependencies=[OWNER_ONLY])
 def delete_log(request: Request, context: ContextDep, form: FormDep, log: str) -> Response:
     """Delete a log, and what else was chosen."""
-    row, scope = context.store.log(log), form.get("scope", "")
-    if scope not in DELETION_SCOPES:
+    row, scope = context.store.log(log), next((each for each in DELETIONS if each == form.get("scope")), None)
+    if scope is None:
         return _confirm_page(request, context, row, status=422, error="nothing was chosen; choose what to delete.")
+    note(request, action=DELETIONS[scope])
     context.logs.delete(log, scope)
     return redirect("/logs")
 

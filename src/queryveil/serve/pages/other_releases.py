@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations
 from queryveil.logs.options import ROLES
+from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.other_releases import NOTHING_CHOSEN, AttackOtherSpec, CheckSpec, releases_in
@@ -26,7 +27,7 @@ def show_check_form(request: Request, context: ContextDep) -> HTMLResponse:
     return _form_page(request, context)
 
 
-@router.post("")
+@router.post("", dependencies=[OWNER_ONLY])
 def check(request: Request, context: ContextDep, form: FormDep) -> Response:
     """Start a run that checks a claim about a release, or a file, in the server's folder."""
     try:
@@ -50,7 +51,7 @@ def check_upload(request: Request, context: ContextDep, form: FormDep, file: Ann
     return redirect(f"/runs/{run.id}")
 
 
-@router.post("/attack")
+@router.post("/attack", dependencies=[OWNER_ONLY])
 def attack_other(request: Request, context: ContextDep, form: FormDep) -> Response:
     """Start a run that attacks a release in the server's folder."""
     try:

@@ -9,7 +9,8 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.serve.access import OWNER_ONLY
-from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.audit import note
+from queryveil.serve.context import ContextDep, FormDataDep, FormDep, ServerContext
 from queryveil.serve.pages.comparison import compare_runs
 from queryveil.serve.pages.runs import run_page
 from queryveil.serve.rendering import PRODUCTS, page, redirect
@@ -28,9 +29,9 @@ def list_runs(request: Request, context: ContextDep) -> HTMLResponse:
 
 
 @router.post("/runs/selected")
-async def use_selection(request: Request, context: ContextDep, form: FormDep) -> Response:
+def choose_runs(request: Request, context: ContextDep, form: FormDataDep) -> Response:
     """Compare the ticked runs, or ask whether to delete them."""
-    ticked = [str(run) for run in (await request.form()).getlist("run")]
+    ticked = [str(run) for run in form.getlist("run")]
     if not ticked:
         return _table_page(request, context, InputError(NOTHING_TICKED))
     runs = urlencode({"run": ticked}, doseq=True)
@@ -38,7 +39,7 @@ async def use_selection(request: Request, context: ContextDep, form: FormDep) ->
 
 
 @router.get("/runs/delete", dependencies=[OWNER_ONLY])
-def confirm_deletion(request: Request, context: ContextDep, run: Annotated[list[str], Query()]) -> HTMLResponse:
+def ask_whether_to_delete(request: Request, context: ContextDep, run: Annotated[list[str], Query()]) -> HTMLResponse:
     """Say what would be deleted, and ask."""
     rows = _existing(context, run)
     also = [other for row in rows for other in context.store.runs(release=row.id) if other not in rows]
@@ -46,11 +47,12 @@ def confirm_deletion(request: Request, context: ContextDep, run: Annotated[list[
 
 
 @router.post("/runs/delete", dependencies=[OWNER_ONLY])
-async def delete_runs(request: Request, context: ContextDep) -> Response:
+def delete_runs(request: Request, context: ContextDep, form: FormDataDep) -> Response:
     """Delete the runs, their releases, and the runs on these."""
-    for row in _existing(context, [str(run) for run in (await request.form()).getlist("run")]):
+    rows = _existing(context, [str(run) for run in form.getlist("run")])
+    note(request, runs=[row.id for row in rows])
+    for row in rows:
         if context.store.runs(id=row.id):  # not deleted with the release that it examined
-            context.audit.record_for(request, "delete run", run=row.id)
             context.jobs.delete(row.id)
     return redirect("/runs")
 
@@ -61,6 +63,7 @@ def show_comparison(
 ) -> HTMLResponse:
     """Show runs side by side, those of each log by themselves."""
     rows = _existing(context, run or [])
+    note(request, runs=[row.id for row in rows])
     names = {log.id: log.name for log in context.store.logs()}
     logs = dict.fromkeys(row.log for row in rows)
     made = [(log, [row for row in rows if row.log == log and row.kind == "anonymize"]) for log in logs]

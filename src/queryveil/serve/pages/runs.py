@@ -16,8 +16,8 @@ from queryveil.kinds.base import Kind, kind_of
 from queryveil.report.datasheet import OWNER_FIELDS
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.attack_view import attack_view
-from queryveil.serve.audit import note_person
-from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.audit import note
+from queryveil.serve.context import ContextDep, FormDataDep, FormDep, ServerContext
 from queryveil.serve.datasheets import LONGEST_FIELD, DatasheetSpec
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
@@ -52,7 +52,7 @@ def run_page(
 ) -> HTMLResponse:
     """Return the page of a run, with the values and errors of the form that describes it, if that was refused."""
     row = context.store.run(run)
-    found = context.jobs.result(run)
+    found = context.result_for(request, row)
     is_release = row.kind == "anonymize" and found is not None
     return page(
         request,
@@ -87,13 +87,13 @@ def start_again(context: ContextDep, form: FormDep, run: str) -> Response:
 
 
 @router.get("/delete", dependencies=[OWNER_ONLY])
-def confirm_deletion(request: Request, context: ContextDep, run: str) -> HTMLResponse:
+def ask_whether_to_delete(request: Request, context: ContextDep, run: str) -> HTMLResponse:
     """Say what is deleted with a run, and ask whether to."""
     return page(request, "delete_run.html", run=context.store.run(run), examining=context.store.runs(release=run))
 
 
 @router.get("/forget", dependencies=[OWNER_ONLY])
-def confirm_forgetting(request: Request, context: ContextDep, run: str) -> HTMLResponse:
+def ask_whether_to_forget(request: Request, context: ContextDep, run: str) -> HTMLResponse:
     """Say what is forgotten of a release, and ask whether to."""
     return page(request, "forget_run.html", run=context.jobs.run_that_made(run))
 
@@ -116,14 +116,14 @@ def delete_run(context: ContextDep, run: str) -> Response:
 
 
 @router.get("/history", dependencies=[OWNER_ONLY])
-def choose_person(request: Request, context: ContextDep, run: str, view: Annotated[str, Query()] = "") -> HTMLResponse:
+def show_people(request: Request, context: ContextDep, run: str, view: Annotated[str, Query()] = "") -> HTMLResponse:
     """Offer a few people whose history can be shown, and show the one that a form asked for."""
     row, shown = context.jobs.run_that_made(run), _SHOWN.find(request, view)
     if shown is None or shown[0] != run:
         return _history_page(request, context, row, gone=GONE if view else "")
     _, person, number = shown
     found = show_person(context.jobs.release_of(run), context.jobs.private_of(run), person)
-    note_person(request, number_of(context.jobs.private_of(run), person) if number is None else number)
+    note(request, runs=[run], person=number_of(context.jobs.private_of(run), person) if number is None else number)
     return _history_page(request, context, row, found=found, number=number, person=person)
 
 
@@ -141,7 +141,7 @@ def show_history(request: Request, context: ContextDep, form: FormDep, run: str)
             number = int(text)
             person = person_of(private, number)
         show_person(release, private, person)
-        note_person(request, number_of(private, person) if number is None else number)
+        note(request, runs=[run], person=number_of(private, person) if number is None else number)
     except QueryveilError as error:
         return _history_page(request, context, row, status=422, error=error)
     return redirect(f"/runs/{run}/history?view={_SHOWN.keep(request, (run, person, number))}")
@@ -198,10 +198,10 @@ def show_release(request: Request, context: ContextDep, release: str) -> HTMLRes
 @releases.post("/verify")
 @releases.post("/attack")
 @releases.post("/measure")
-async def examine(request: Request, context: ContextDep, release: str) -> Response:
+def examine_release(request: Request, context: ContextDep, form: FormDataDep, release: str) -> Response:
     """Start a run that verifies the release again, or that of the ticked attacks or measures."""
     kind = request.url.path.rpartition("/")[2]
-    row, ticked = context.jobs.run_that_made(release), (await request.form()).getlist(plural(kind))
+    row, ticked = context.jobs.run_that_made(release), form.getlist(plural(kind))
     name = free_name(f"{kind} {row.name}"[:96], {run.name for run in context.store.runs(kind=kind, log=row.log)})
     try:
         context.jobs.start(parse_spec(kind, {plural(kind): ticked} if ticked else {}), name, release=release)

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
-from queryveil.serve.access import visitor_of
-from queryveil.serve.audit import note_person
+from queryveil.serve.access import require_owner, visitor_of
+from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.fields import form_field, read_options
 from queryveil.serve.remembered import GONE, RememberedForms
@@ -90,7 +90,7 @@ def show_form(request: Request, context: ContextDep, release: str = "", answer: 
             values = replace(values, query="" if group is None else context.searchers.example(values.release, group))
         return _page(request, context, values, errors={"query": GONE} if answer else None)
     if values.person is not None:
-        note_person(request, values.person)
+        note(request, runs=[values.release], person=values.person)
     try:
         return _page(request, context, values, columns=_columns(context.searchers, values, is_owner))
     except InputError as error:  # the release was deleted since
@@ -108,7 +108,7 @@ def search(request: Request, context: ContextDep, form: FormDep) -> Response:
         if values.user and people is not None:
             values = replace(values, person=people.number(values.user))
         if values.person is not None:
-            note_person(request, values.person)
+            note(request, runs=[values.release], person=values.person)
         _columns(context.searchers, values, _is_owner(request))
     except InputError as error:
         return _page(request, context, values, status=422, errors={error.field or "query": str(error)})
@@ -117,7 +117,9 @@ def search(request: Request, context: ContextDep, form: FormDep) -> Response:
 
 @router.post("/search/index")
 def start_indexing(request: Request, context: ContextDep, form: FormDep) -> Response:
-    """Start indexing documents of the server's folder, or the bundled corpus."""
+    """Start indexing documents of the server's folder, which only the owner may, or the bundled corpus."""
+    if form.get("path"):
+        require_owner(request)
     try:
         context.searchers.start_indexing(form.get("path", ""))
     except QueryveilError as error:

@@ -61,7 +61,7 @@ def settings_of(run: RunRow) -> tuple[str, dict[str, str]]:
 
 
 @router.post("/try")
-def submit_form(request: Request, context: ContextDep, form: FormDep) -> Response:
+def start_runs(request: Request, context: ContextDep, form: FormDep) -> Response:
     """Start the run, or all runs of the sweep, that the form describes."""
     log, method = context.store.log(form.get("log", "")), _method(form.get("method", ""))
     try:
