@@ -10,6 +10,7 @@ from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.evidence import Owners, ReleasedHistories
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups, ReleasedVocabularies
 from queryveil.core.names import declarations
+from queryveil.core.rows import indptr_of
 from queryveil.histories.groups import Grouping
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.vocabularies import PublishedVocabularies
@@ -64,6 +65,18 @@ def test_groups_come_back_with_their_members() -> None:
     assert evidence.get(ReleasedGroups).terms == ("a", "b")
     assert evidence.get(GroupMembers).group.tolist() == [0, 0, -1]
     assert GROUPS.counts(grouping, profiles, content).record()["groups"] == 1
+
+
+def test_groups_are_in_the_order_of_their_terms_and_then_of_their_weights() -> None:
+    rng, profiles = np.random.default_rng(0), profiles_of([["a", "b", "c", "d", "e"]])
+    for _ in range(50):
+        lengths = rng.integers(1, 4, int(rng.integers(1, 30)))
+        ids = np.concatenate([np.sort(rng.choice(5, n, replace=False)) for n in lengths]).astype(np.int32)
+        grouping = Grouping(np.zeros(1, np.int32), indptr_of(lengths), ids, rng.choice([1e-9, 0.5, 2.0], len(ids)))
+        rows = GROUPS.encode(grouping, profiles).rows.to_pylist()
+        groups = [[row for row in rows if row["group"] == group] for group in range(len(lengths))]
+        keys = [([row["term"] for row in group], [row["weight"] for row in group]) for group in groups]
+        assert keys == sorted(keys)
 
 
 def test_vocabularies_come_back_with_counts_and_levels() -> None:

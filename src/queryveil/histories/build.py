@@ -37,6 +37,30 @@ def build(
 
     Excluded terms are left out, and whole queries that hold one; with `excludes_queries`, all terms of these queries.
     """
+    owner, partition = log.owners_and_partitions()
+    rows, words = _gather_log(log, owner, unit, progress, excludes_queries=excludes_queries)
+    return _number_entries(
+        rows, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
+    )
+
+
+def _gather_log(
+    log: QueryLog, owner: Int32Array, unit: Unit, progress: Progress, *, excludes_queries: bool
+) -> tuple["_Rows", pa.Array]:
+    """Return the entries of every history and their texts; the arrays of single queries are freed with this call."""
+    held, before, words = _read_entries(log, owner, unit, progress)
+    public = held.without(_find_excluded(log.source, words), whole_queries=excludes_queries)
+    kept = public.without(_find_stop_words(log.source, words) if unit == "term" else None)
+    _report_steps(log, unit, before, (held, public, kept), owner)
+    if not len(kept.term):
+        raise NoTermsError(NO_TERMS)
+    return _gather_rows(kept.history, kept.term, owner), words
+
+
+def _read_entries(
+    log: QueryLog, owner: Int32Array, unit: Unit, progress: Progress
+) -> tuple["_Entries", "_Left", pa.Array]:
+    """Return the entries of all queries, what there was before entries were found, and the texts of the entries."""
     histories: list[Int32Array] = []
 
     def queries() -> Iterator[tuple[int, pa.Array]]:
@@ -53,17 +77,8 @@ def build(
     history = np.concatenate([none, *(numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True))])
     term = np.concatenate([none, *(terms for _, terms in found)])
     is_first = np.concatenate([none > 0, *(np.diff(rows, prepend=-1) > 0 for rows, _ in found)])  # of its query
-    owner, partition = log.owners_and_partitions()
     before = _count_left(sum(map(len, histories)), owner, *histories)
-    held = _Entries(history, term, np.cumsum(is_first, dtype=np.int32))
-    public = held.without(_find_excluded(log.source, words), whole_queries=excludes_queries)
-    kept = public.without(_find_stop_words(log.source, words) if unit == "term" else None)
-    _report_steps(log, unit, before, (held, public, kept), owner)
-    if not len(kept.term):
-        raise NoTermsError(NO_TERMS)
-    return assemble(
-        kept.history, kept.term, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
-    )
+    return _Entries(history, term, np.cumsum(is_first, dtype=np.int32)), before, words
 
 
 class _Entries(NamedTuple):
@@ -156,6 +171,20 @@ def assemble(
     partition_values: tuple[str, ...] = (),
 ) -> Profiles:
     """Return the profiles of (history, term) pairs; empty histories are left out."""
+    rows = _gather_rows(history, term, owner)
+    return _number_entries(rows, words, owner, persons, partition=partition, partition_values=partition_values)
+
+
+class _Rows(NamedTuple):
+    """The entries of the histories that are not empty, those of a person adjacent."""
+
+    starts: IntArray  # (rows + 1,)
+    terms: Int32Array
+    histories: IntArray  # (rows,): the number of each in the log
+
+
+def _gather_rows(history: Int32Array, term: Int32Array, owner: Int32Array) -> _Rows:
+    """Return the entries history by history."""
     order = np.arange(len(owner))
     if (owner[1:] < owner[:-1]).any():  # the histories of a person must be adjacent
         order = np.argsort(owner, kind="stable")
@@ -164,8 +193,20 @@ def assemble(
         history = position[history]
     starts, terms = gather(history, term, len(owner))
     filled = np.flatnonzero(np.diff(starts))
-    starts = np.concatenate((starts[:1], starts[filled + 1]))
-    order = order[filled]
+    return _Rows(np.concatenate((starts[:1], starts[filled + 1])), terms, order[filled])
+
+
+def _number_entries(
+    rows: _Rows,
+    words: pa.Array,
+    owner: Int32Array,
+    persons: tuple[str, ...],
+    *,
+    partition: Int32Array | None,
+    partition_values: tuple[str, ...],
+) -> Profiles:
+    """Return the profiles with entries in the reference order."""
+    starts, terms, order = rows
     is_first = np.diff(owner[order], prepend=-1) > 0  # the first history of its person
     used, number = owner[order[is_first]], (np.cumsum(is_first) - 1).astype(np.int32)
     by_rank, rank = entry_order(starts, terms, number, words)

@@ -36,6 +36,7 @@ _SCHEMA = pa.schema(
         "steps": pa.string(),
     }
 )
+_ROWS_PER_TASK = 2_000_000  # a task that cleans holds all of its rows
 SPARK_SCHEMA = "person STRING, history INT, part STRING, entries ARRAY<STRING>, counts ARRAY<INT>, steps STRING"
 
 
@@ -69,7 +70,8 @@ def clean_histories(
     if source.cleaning.history != "user" and not has_times:
         raise LogError(f"--history {source.cleaning.history} needs times, and the log has none; use --history user.")
     progress("cleaning", 0, 1)
-    usable = raw.frame.where("person IS NOT NULL").repartition("person")
+    n_tasks = max(int(spark.conf.get("spark.sql.shuffle.partitions") or 1), -(-n_read // _ROWS_PER_TASK))
+    usable = raw.frame.where("person IS NOT NULL").repartition(n_tasks, "person")
     task = _CleaningTask(raw.layout, source, unit, has_times)
     persisted = usable.mapInArrow(task, SPARK_SCHEMA).persist(StorageLevel.DISK_ONLY)
     steps, parts, n_histories = _sum_steps(persisted, n_unread)

@@ -2,22 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import as_array, encode_texts
+from queryveil.core.arrow import as_array, break_ties, encode_texts
 from queryveil.core.errors import GuaranteeError, ReleaseError
 from queryveil.core.evidence import Evidence, Floor
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
-from queryveil.core.rows import IntArray, gather_rows, row_numbers
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds import base
-from queryveil.kinds.canonical_order import rank_texts
+from queryveil.kinds.canonical_order import ids_of_order, order_rows, rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
 
 UNRELEASED_GROUPS = "the private folder has members of groups that are not released"
@@ -36,10 +35,8 @@ class GroupsKind(base.Kind):
         order = np.lexsort((rank[outcome.ids], row_numbers(outcome.indptr)))
         ranks = rank[outcome.ids][order]
         weights = np.maximum(np.round(outcome.weights[order], WEIGHT_DECIMALS), 10.0**-WEIGHT_DECIMALS)
-        keys = [(ranks[a:b].tolist(), weights[a:b].tolist()) for a, b in pairwise(outcome.indptr.tolist())]
-        in_order = np.array(sorted(range(outcome.n_groups), key=keys.__getitem__), np.int64)
-        release_ids = np.full(outcome.n_groups + 1, -1, np.int64)  # the last is that of the suppressed
-        release_ids[in_order] = np.arange(outcome.n_groups)
+        in_order = _order_groups(outcome.indptr, ranks, weights)
+        release_ids = np.append(ids_of_order(in_order, outcome.n_groups), -1)  # the last is that of the suppressed
         released, positions = gather_rows(outcome.indptr, in_order)
         terms = texts.take(pa.array(ranks[positions]))
         rows = pa.table({"group": row_numbers(released), "term": terms, "weight": weights[positions]})
@@ -99,6 +96,25 @@ class GroupsKind(base.Kind):
     def crowd_members(self, evidence: Evidence, units: IntArray, persons: IntArray) -> tuple[IntArray, IntArray]:
         """Return every person with the group: all members have its release id."""
         return units, persons
+
+
+def _order_groups(indptr: IntArray, ranks: Int32Array, weights: FloatArray) -> IntArray:
+    """Return the groups, all with terms, sorted by the ranks of their terms, those of equal terms by their weights."""
+    order = order_rows(indptr, ranks, None)
+    released, positions = gather_rows(indptr, order)
+    length, sorted_ranks = np.diff(released), ranks[positions]
+    # of an entry of a row, the position of the same entry in the next row
+    below = np.minimum(np.arange(len(positions)) + np.repeat(length, length), len(positions) - 1)
+    equals_below = np.logical_and.reduceat(sorted_ranks == sorted_ranks[below], released[:-1])
+
+    def bytes_of(groups: IntArray) -> pa.Array:
+        """Return the weights, which are positive, as bytes that sort as they do."""
+        bounds, entries = gather_rows(indptr, groups)
+        data = pa.py_buffer(weights[entries].astype(">f8"))
+        return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(groups), [None, pa.py_buffer(8 * bounds), data])
+
+    break_ties(order, equals_below[:-1] & (length[1:] == length[:-1]), bytes_of)
+    return order
 
 
 def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGroups) -> GroupMembers:

@@ -84,12 +84,11 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 
 
 def map_rows(frame: "DataFrame", schema: str, function: Callable[[Row], Iterable[Row]]) -> "DataFrame":
-    """Return the rows that a function yields for every row; each is a record batch, since arrays may be large."""
+    """Return the rows that a function yields for every row, as one record batch: a block sends many small messages."""
 
     def apply(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for row in rows_of(batches):
-            for made in function(row):
-                yield pa.RecordBatch.from_pylist([made], arrow_schema(schema))
+            yield pa.RecordBatch.from_pylist(list(function(row)), arrow_schema(schema))
 
     return frame.mapInArrow(apply, schema)
 
