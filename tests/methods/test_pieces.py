@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 
 from queryveil.core.names import declarations
 from queryveil.core.progress import silent
-from queryveil.core.rows import row_numbers
+from queryveil.core.rows import BoolArray, row_numbers
 from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.pieces import cut_into_pieces, cut_queries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
+from queryveil.kernels.km.supports import Tree
 from queryveil.kinds.histories import HISTORIES
 from queryveil.kinds.log import encode_log
+from queryveil.methods.base import MethodTask
 from queryveil.methods.deletion import count_combinations
+from queryveil.methods.pieces import _Assignment
 from tests.builders import histories_in, profiles_of, rows, run_method, verify_histories
 from tests.methods.test_best import TERM_VALUES, TERMS, logs, natural_log
 from tests.twins.pieces import fill, frequent_combinations, is_anonymous
@@ -63,6 +66,21 @@ def test_pieces_are_anonymous_and_keep_all_that_k_people_hold(
     ceiling = profiles.holder_counts()[profiles.ids] >= k
     assert np.array_equal(everything.mask, ceiling)
     assert not (layers.mask & ~ceiling).any()
+
+
+@settings(max_examples=30)
+@given(logs(), st.integers(2, 3), st.sampled_from(("all", "pairs")))
+def test_filling_where_pairs_are_new_is_filling_everywhere(profiles: Profiles, k: int, split: str) -> None:
+    def count_everything(assignment: _Assignment, task: MethodTask, n_frequent: int) -> tuple[Tree, BoolArray]:
+        pieces = cut_into_pieces(assignment.profiles, assignment.piece).profiles
+        return count_combinations(pieces, n_frequent, k, 2, silent), assignment.n_pieces >= 0
+
+    assume(profiles.n_people >= k)
+    method = f"km(k={k}, m=2, split={split})"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Assignment, "_count_frequent", count_everything)
+        expected = run_method(profiles, method)
+    assert np.array_equal(run_method(profiles, method).piece, expected.piece)
 
 
 @settings(max_examples=30)

@@ -40,8 +40,9 @@ def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     """Return a table as the bytes of a Parquet file; `options` are those of pyarrow."""
     import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
 
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", **{"dictionary_pagesize_limit": _DICTIONARY_BYTES, **options})
+    sink, texts = pa.BufferOutputStream(), [field.name for field in table.schema if pa.types.is_string(field.type)]
+    usual = {"dictionary_pagesize_limit": _DICTIONARY_BYTES, "use_dictionary": texts}  # of numbers it costs more
+    pq.write_table(table, sink, compression="zstd", **{**usual, **options})
     data: bytes = sink.getvalue().to_pybytes()
     return data
 

@@ -165,12 +165,12 @@ def assemble(
     term: Int32Array,
     words: pa.Array,
     owner: Int32Array,
-    persons: tuple[str, ...],
+    persons: tuple[str, ...] = (),
     *,
     partition: Int32Array | None = None,
     partition_values: tuple[str, ...] = (),
 ) -> Profiles:
-    """Return the profiles of (history, term) pairs; empty histories are left out."""
+    """Return the profiles of (history, term) pairs; empty histories are left out, and people may have no identifier."""
     rows = _gather_rows(history, term, owner)
     return _number_entries(rows, words, owner, persons, partition=partition, partition_values=partition_values)
 
@@ -187,7 +187,7 @@ def _gather_rows(history: Int32Array, term: Int32Array, owner: Int32Array) -> _R
     """Return the entries history by history."""
     order = np.arange(len(owner))
     if (owner[1:] < owner[:-1]).any():  # the histories of a person must be adjacent
-        order = np.argsort(owner, kind="stable")
+        order = gather(owner, np.arange(len(owner), dtype=np.int32), int(owner.max()) + 1)[1].astype(np.int64)
         position = np.empty(len(owner), np.int32)
         position[order] = np.arange(len(owner), dtype=np.int32)
         history = position[history]
@@ -217,7 +217,7 @@ def _number_entries(
         ids,
         counts,
         number,
-        persons if len(used) == len(persons) else tuple(persons[person] for person in used.tolist()),
+        persons if len(persons) in (0, len(used)) else tuple(persons[person] for person in used.tolist()),
         order,
         None if partition is None else partition[order],
         partition_values,

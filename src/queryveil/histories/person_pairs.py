@@ -8,6 +8,7 @@ import numpy as np
 from queryveil.core.progress import Progress
 from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.histories import count_people
 
 _PAIRS_PER_STEP = 1_000_000
 
@@ -29,6 +30,8 @@ class PersonRows:
 def count_person_pairs(rows: PersonRows, n_terms: int, progress: Progress) -> int:
     """Count the different pairs of terms that each person has in one history, over all people."""
     length = np.diff(rows.indptr)
+    if count_people(rows.indptr, rows.ids, rows.owner, n_terms).sum() == len(rows.ids):  # nobody has a term twice
+        return int((length * (length - 1) // 2).sum())
     is_shared = np.zeros(len(length), np.bool_)  # another history is the same person's
     is_equal = rows.owner[1:] == rows.owner[:-1]
     is_shared[1:] |= is_equal

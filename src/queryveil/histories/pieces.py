@@ -11,6 +11,7 @@ import pyarrow as pa
 from queryveil.core.rows import Int32Array, IntArray, indptr_of_sorted, row_numbers
 from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.histories import gather
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,19 +31,20 @@ def cut_into_pieces(profiles: Profiles, piece: Int32Array) -> Pieces:
     np.maximum.at(n_pieces, row, piece[kept].astype(np.int64) + 1)
     begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(n_pieces)))
     number = begin[row] + piece[kept]
-    order = np.argsort(number, kind="stable")  # terms of a piece stay in their order
+    _, order = gather(number.astype(np.int32), np.arange(len(kept), dtype=np.int32), int(begin[-1]))
     position = np.full(len(piece), -1, np.int64)
-    position[kept[order]] = np.arange(len(kept))
+    kept = kept[order]  # by piece; the terms of a piece stay in their order
+    position[kept] = np.arange(len(kept))
     history = row_numbers(begin)
     cut = replace(
         profiles,
         indptr=indptr_of_sorted(number, len(history)),
-        ids=profiles.ids[kept[order]],
-        counts=profiles.counts[kept[order]],
+        ids=profiles.ids[kept],
+        counts=profiles.counts[kept],
         owner=profiles.owner[history],
         log_history=profiles.log_history[history] if len(profiles.log_history) else profiles.log_history,
         partition=None if profiles.partition is None else profiles.partition[history],
-        weights=None if profiles.weights is None else profiles.weights[kept[order]],
+        weights=None if profiles.weights is None else profiles.weights[kept],
     )
     return Pieces(cut, history, position)
 

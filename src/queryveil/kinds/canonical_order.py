@@ -13,6 +13,7 @@ import pyarrow as pa
 from queryveil.core.arrow import arrow_numbers, arrow_texts, break_ties
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows
 from queryveil.histories.profiles import Profiles
+from queryveil.kernels.histories import gather
 
 
 def rank_texts(entries: Sequence[str], ids: Int32Array) -> tuple[Int32Array, pa.Array]:
@@ -31,13 +32,14 @@ def order_rows(indptr: IntArray, ranks: Int32Array, partition: Int32Array | None
     """
     row = np.flatnonzero(np.diff(indptr))
     length = indptr[row + 1] - indptr[row]
-    first = ranks[indptr[row]].astype(np.int64)
     second = np.where(length > 1, ranks[np.minimum(indptr[row] + 1, len(ranks) - 1)], -1)
-    beginning = 2 * ((first << 31) + second + 1) + (length > 2)  # of two equal beginnings the shorter row is first
-    part = np.zeros(len(row), np.int32) if partition is None else partition[row]
-    order = np.lexsort((beginning, part))
-    row, length, beginning, part = row[order], length[order], beginning[order], part[order]
-    equals_next = (beginning[1:] == beginning[:-1]) & (part[1:] == part[:-1]) & (length[1:] > 2)
+    following = 2 * (second + 1) + (length > 2)  # of two rows with equal beginnings the shorter one is first
+    keys = [following.astype(np.int32), ranks[indptr[row]], *([] if partition is None else [partition[row]])]
+    order = np.arange(len(row), dtype=np.int32)
+    for key in keys:  # from the least significant one, by stable counting sorts
+        _, order = gather(key[order], order, int(key.max(initial=-1)) + 1)
+    row, length, keys = row[order], length[order], [key[order] for key in keys]
+    equals_next = np.logical_and.reduce([key[1:] == key[:-1] for key in keys]) & (length[1:] > 2)
 
     def bytes_of(rows: IntArray) -> pa.Array:
         """Return rows as bytes that sort as their ranks do."""

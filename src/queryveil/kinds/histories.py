@@ -12,13 +12,13 @@ from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array
 from queryveil.core.display import counted
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Floor, KeptValues, Owners, ReleasedHistories
-from queryveil.core.rows import IntArray, gather_rows, row_numbers
+from queryveil.core.rows import IntArray, gather_rows, row_numbers, select_entries
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.pieces import cut_into_pieces
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import gather, sort_rows
+from queryveil.kernels.histories import sort_rows
 from queryveil.kinds.base import KEEPABLE, PLURALS, Counts, DefaultMeasure, Kind, ReleaseContent, wrong_counts
 from queryveil.kinds.canonical_order import ids_of_order, order_rows, partition_column, rank_texts
 from queryveil.kinds.private_folder import PrivateFolder
@@ -60,11 +60,9 @@ class HistoriesKind(Kind):
             pieces = cut_into_pieces(profiles, outcome.piece)
             content = self.encode(KeptPairs(np.ones(len(pieces.profiles.ids), np.bool_)), pieces.profiles)
             return replace(content, history_of=pieces.history)
-        mask: NDArray[np.bool_] = outcome.mask
-        history = row_numbers(profiles.indptr, np.int32)[mask]
-        rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
-        starts, terms = gather(history, profiles.ids[mask], profiles.n_histories)
-        indptr, ranks, _ = sort_rows(starts, terms, rank, len(texts))
+        terms = profiles.ids[outcome.mask]
+        rank, texts = rank_texts(profiles.vocabulary, terms)
+        indptr, ranks, _ = sort_rows(select_entries(profiles.indptr, outcome.mask), terms, rank, len(texts))
         order = order_rows(indptr, ranks, profiles.partition)
         released, positions = gather_rows(indptr, order)
         columns = {"user": arrow_numbers(row_numbers(released)), "term": texts.take(arrow_numbers(ranks[positions]))}
@@ -78,8 +76,9 @@ class HistoriesKind(Kind):
 
     def evidence_of_profiles(self, rows: pa.Table, profiles: Profiles, content: ReleaseContent, floor: int) -> Evidence:
         """Return the decoded rows, and the owners as the profiles have them."""
-        n_unreleased = np.count_nonzero(content.release_ids < 0)
-        histories = np.argsort(content.release_ids, kind="stable")[n_unreleased:]  # by their release ids
+        released = np.flatnonzero(content.release_ids >= 0)
+        histories = np.empty(len(released), np.int64)
+        histories[content.release_ids[released]] = released  # by their release ids
         if content.history_of is not None:
             histories = content.history_of[histories]
         owners = Owners(profiles.owner[histories], histories, profiles.holders_by_text)

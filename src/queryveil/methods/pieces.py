@@ -20,12 +20,13 @@ import numpy as np
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.evidence import Views
 from queryveil.core.progress import Progress
-from queryveil.core.rows import BoolArray, Int32Array, row_numbers, select_entries
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, row_numbers, row_sums, select_entries
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.person_pairs import PersonRows, count_person_pairs
 from queryveil.histories.pieces import cut_into_pieces
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
+from queryveil.kernels.km.supports import Tree
 from queryveil.methods.base import MethodTask
 from queryveil.methods.deletion import count_combinations
 from queryveil.methods.regrouping import regroup_terms
@@ -41,13 +42,15 @@ class _Assignment:
     profiles: Profiles
     piece: Int32Array  # (pairs,): -1 for pairs that are in none
     n_pieces: Int32Array  # (histories,)
+    is_counted: BoolArray  # (pairs,): it was in a piece when the pieces were filled before
+    pairs: IntArray  # of terms that k people had in pieces then, each as one number, ascending
 
     @classmethod
     def of(cls, profiles: Profiles, piece: Int32Array) -> "_Assignment":
         """Return the assignment in which pairs are in these pieces, which are numbered from 0 in each history."""
         n_pieces = np.zeros(profiles.n_histories, np.int32)
         np.maximum.at(n_pieces, row_numbers(profiles.indptr), piece + 1)
-        return cls(profiles, piece, n_pieces)
+        return cls(profiles, piece, n_pieces, np.zeros(len(piece), np.bool_), np.empty(0, np.int64))
 
     def count_pairs(self, progress: Progress) -> int:
         """Count the pairs of terms that each person has in one piece, over all people."""
@@ -70,16 +73,37 @@ class _Assignment:
 
     def fill(self, task: MethodTask, is_left: BoolArray, n_frequent: int) -> None:
         """Let terms that are left join pieces, and form new ones, of combinations that k people have in pieces."""
-        k, m, progress = task.method.integer("k"), task.method.integer("m"), task.progress
-        pieces = cut_into_pieces(self.profiles, self.piece).profiles
-        if not len(pieces.ids):
+        m, progress = task.method.integer("m"), task.progress
+        if not self.n_pieces.any():
             return
-        tree = count_combinations(pieces, n_frequent, k, m, progress)
+        tree, may_change = self._count_frequent(task, n_frequent)
+        is_left = is_left & np.repeat(may_change, np.diff(self.profiles.indptr))
         scratch = make_piece_scratch(int(np.diff(self.profiles.indptr).max(initial=0)), n_frequent)
         history, rows = 0, (self.profiles.indptr, self.profiles.ids)
         while history < self.profiles.n_histories:
             progress("filling pieces", history, self.profiles.n_histories)
             history = fill_pieces(*rows, self.piece, self.n_pieces, is_left, tree, m, history, _BUDGET, scratch)
+
+    def _count_frequent(self, task: MethodTask, n_frequent: int) -> tuple[Tree, BoolArray]:
+        """Return the combinations that k people have in pieces, and which histories must be filled again.
+
+        Every pair of a piece is one. So where only pairs count, those of pieces that were not there before are added to
+        the others, and where pieces are full already, another term can join only by a pair that nobody had before.
+        """
+        k, m = task.method.integer("k"), task.method.integer("m")
+        counted = np.where(self.is_counted, np.int32(-1), self.piece) if m == 2 else self.piece
+        pieces = cut_into_pieces(self.profiles, counted).profiles
+        tree = count_combinations(pieces, n_frequent, k, m, task.progress)
+        if m > 2:
+            return tree, self.n_pieces >= 0
+        pairs = row_numbers(tree.start2) * n_frequent + tree.term2
+        new, self.pairs = np.setdiff1d(pairs, self.pairs, assume_unique=True), np.union1d(pairs, self.pairs)
+        start = np.searchsorted(self.pairs, np.arange(n_frequent + 1) * n_frequent)
+        is_new = np.zeros(len(self.profiles.vocabulary), np.bool_)
+        is_new[new // n_frequent] = is_new[new % n_frequent] = True
+        self.is_counted = self.piece >= 0
+        has_new = row_sums(is_new[self.profiles.ids], self.profiles.indptr) > 1
+        return tree._replace(start2=start, term2=(self.pairs % n_frequent).astype(np.int32)), has_new
 
 
 def split_histories(task: MethodTask, make_layer: Callable[[MethodTask], KeptPairs], split: str) -> KeptPairs:

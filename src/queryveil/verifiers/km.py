@@ -125,7 +125,7 @@ def initial_lists(histories: Histories, partition: NDArray[np.int32] | None, siz
     Each list has the rows of a partition by their owners.
     """
     owner = histories.owner
-    rows, bounds = np.argsort(owner, kind="stable"), np.array([0, len(owner)], dtype=np.int64)
+    rows, bounds = np.argsort(owner), np.array([0, len(owner)], dtype=np.int64)
     if partition is not None:
         rows = np.lexsort((owner, partition))
         cuts = np.flatnonzero(np.diff(partition[rows])) + 1

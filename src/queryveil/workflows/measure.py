@@ -314,7 +314,6 @@ def compare_to_original(
         released.ids[occurrences],
         arrow_texts(released.terms, pa.large_string()),
         owner,
-        tuple(map(str, range(int(owner.max(initial=-1)) + 1))),
     )
     histories = None if owners is None else map_histories(owners)[profiles.log_history]
     return Comparison(kind, original, profiles, histories, market)

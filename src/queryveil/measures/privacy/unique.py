@@ -80,8 +80,7 @@ def _count_by_values(
     history, ids = as_array(rows["history"]).astype(np.int32), as_array(encoded.indices).astype(np.int32)
     owner = np.zeros(int(history.max()) + 1, np.int32)
     owner[history] = as_array(rows["owner"])
-    persons = tuple(map(str, range(int(owner.max()) + 1)))
-    profiles = assemble(history, ids, encoded.dictionary.cast(pa.large_string()), owner, persons)
+    profiles = assemble(history, ids, encoded.dictionary.cast(pa.large_string()), owner)
     return count_singled_out(profiles, profiles.owner, m, rng, progress)
 
 

@@ -23,11 +23,11 @@ from queryveil.core.rows import (
     IntArray,
     count_runs,
     gather_rows,
-    indptr_of_sorted,
     row_numbers,
+    select_entries,
 )
 from queryveil.histories.person_pairs import PersonRows, count_person_pairs
-from queryveil.kernels.histories import count_people
+from queryveil.kernels.histories import count_people, sort_rows
 from queryveil.kernels.km.counting import count_pairs, transpose
 from queryveil.kernels.km.supports import are_distinct, term_postings
 from queryveil.measures.base import Comparison
@@ -61,12 +61,14 @@ def _released_rows(comparison: Comparison) -> PersonRows:
     released, owner = comparison.released, comparison.released_owner()
     number = {entry: i for i, entry in enumerate(comparison.original.vocabulary)}
     known = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int32)
-    order = np.argsort(owner, kind="stable")
-    indptr, at = gather_rows(released.indptr, order)
-    ids, row = known[released.ids[at]], row_numbers(indptr)
-    row, ids = row[ids >= 0], ids[ids >= 0]
-    sort = np.lexsort((ids, row))
-    return PersonRows(indptr_of_sorted(row, len(order)), ids[sort], owner[order].astype(np.int32))
+    indptr, ids = released.indptr, released.ids
+    if (np.diff(owner) < 0).any():
+        order = np.argsort(owner, kind="stable")
+        (indptr, at), owner = gather_rows(indptr, order), owner[order]
+        ids = ids[at]
+    is_known = known[ids] >= 0
+    indptr, ids, _ = sort_rows(select_entries(indptr, is_known), ids[is_known], known, len(number))
+    return PersonRows(indptr, ids, owner.astype(np.int32))
 
 
 def _error_of_supports(name: str, before: PersonRows, after: PersonRows, rank: int, n_terms: int) -> list[Score]:
@@ -162,19 +164,23 @@ def _frequent_triples(
     triples: list[tuple[int, ...]] = []
     supports: list[int] = []
     order = np.lexsort((common, rarer))
+    width = int(rarer.max()) + 1
+    keys = np.append(rarer[order] * width + common[order], -1)  # ascending but for the last, which is no pair
     lasts, starts = np.unique(rarer[order], return_index=True)
     for number, (last, firsts) in enumerate(zip(lasts.tolist(), np.split(common[order], starts[1:]), strict=True)):
         progress("finding frequent combinations", number, len(lasts))
         pairs = np.stack([holders[first] for first in firsts.tolist()]) & holders[last]
         for second in range(1, len(firsts)):
-            shared = pairs[:second] & pairs[second]
+            wanted = firsts[second] * width + firsts[:second]
+            others = np.flatnonzero(keys[np.searchsorted(keys[:-1], wanted)] == wanted)  # all three pairs are frequent
+            shared = pairs[others] & pairs[second]
             n_shared = np.bitwise_count(shared).sum(axis=1, dtype=np.int64)  # histories: at least as many as people
             for first in np.flatnonzero(n_shared >= support).tolist():
                 n = int(n_shared[first])
                 if not has_one_each:
                     n = count_runs(owner[np.unpackbits(shared[first], count=len(owner)).view(np.bool_)])
                 if n >= support:
-                    triples.append((int(firsts[first]), int(firsts[second]), last))
+                    triples.append((int(firsts[others[first]]), int(firsts[second]), last))
                     supports.append(n)
     return triples, supports
 
