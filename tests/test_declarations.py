@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from queryveil.core.names import CATEGORIES, declarations
-from queryveil.guarantees import Guarantee
+from queryveil.core.names import CATEGORIES, declarations, resolve
+from queryveil.guarantees import Guarantee, guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.measures import Measure
 from queryveil.methods.base import Method
@@ -73,3 +73,11 @@ def test_kinds_can_be_claimed_and_measured() -> None:
         assert claims
         measures = [each for each in declarations("measure").values() if isinstance(each, Measure)]
         assert any(kind.name in each.kinds for each in measures)
+
+
+@pytest.mark.parametrize(("m", "known"), [(1, "1 term"), (2, "2 terms")])
+def test_promises_count_in_singular_and_plural(m: int, known: str) -> None:
+    claim = resolve("guarantee", f"km(k=5, m={m})")
+    promise, limits = guarantee_of(claim).sentences(claim)
+    assert promise.startswith(f"Whoever knows up to {known} of a released history")
+    assert limits[0] == f"An attacker who knows more than {known} of a person may single that person out."

@@ -1,11 +1,11 @@
 """Pages follow runs: their states are those of the REST service in every tab, and a server that is gone is noticed."""
 
-import logging
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from tests.browser.conftest import DemoReleases
 from tests.browser.site import LAPTOP_LIGHT, LONG, Server, opened, until
 
 N_RUNS, N_ENDED = 30, 4  # queued; awaited before the others are cancelled
+LONGEST_LAG = 1.0  # seconds
 ORDER = ("queued", "running", "done", "cancelled")  # a state never goes back
 
 
@@ -66,7 +67,7 @@ def test_states_of_many_runs_in_many_tabs_are_those_of_the_service(
             for run in runs[N_ENDED:]:
                 server.cancel(run)
             lags.append(lag(server, demo.log, runs, pages))
-            logging.getLogger(__name__).info("tabs lag at most %.2f s behind REST, %d samples", max(lags), len(lags))
+            assert median(lags) < LONGEST_LAG  # a busy machine stops everything for longer now and then
             page.goto("/")
             page.go_back()
             states = {run: server.get(f"/runs/{run}")["state"] for run in runs}

@@ -161,7 +161,7 @@ def test_stop_words_are_left_out_and_counted() -> None:
         queryveil.profiles(log)
         counts = {step.name: step.count for step in log.steps.values()}
         assert (counts["terms"], counts["stop words"]) == (9, 6)
-        assert str(log.steps["stop words"]) == "6 stop words left out: −1 rows, −1 people"
+        assert str(log.steps["stop words"]) == "6 stop words left out: −1 row, −1 person"
     with queryveil.read(table(rows)) as log:
         queryveil.profiles(log)
         assert (log.steps["stop words"].count, log.steps["stop words"].note) == (0, "off")

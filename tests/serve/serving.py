@@ -12,6 +12,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from queryveil.serve.connections import ImpatientProtocol
 from queryveil.serve.settings import Settings
 from queryveil.serve.web_server import create_app
 
@@ -46,7 +47,14 @@ def running(app: FastAPI) -> Iterator[str]:
     """Run an application in a thread; yield its address."""
     with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listening:
         server = uvicorn.Server(
-            uvicorn.Config(app, ws="none", log_level="critical", timeout_graceful_shutdown=2, timeout_keep_alive=60)
+            uvicorn.Config(
+                app,
+                http=ImpatientProtocol,
+                ws="none",
+                log_level="critical",
+                timeout_graceful_shutdown=2,
+                timeout_keep_alive=60,
+            )
         )
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()

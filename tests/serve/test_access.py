@@ -166,14 +166,19 @@ def test_analyst_sees_no_person_and_deletes_nothing(lab: Lab, analyst: httpx.Cli
         assert answer.status_code == 200, path
         assert "/history" not in answer.text
         assert '/delete"' not in answer.text
+        assert "inner/log.tsv" not in answer.text
     csrf = csrf_of(analyst, f"/try?log={lab.log}")
-    path = "inner/log.tsv"  # a raw log of the folder, which neither a counterexample nor a document may quote
+    path = "inner/log.tsv"  # a raw log of the folder, which no error, counterexample or document may quote
     refused = [
         analyst.post(f"{API}/check", json={"name": "peek", "path": path, "claim": "km(k=2, m=1)"}),
         analyst.post("/check", data={"path": path, "claim": "km(k=2, m=1)", "csrf": csrf}),
         analyst.post(f"{API}/attack-other", json={"name": "x", "log": lab.log, "path": "a", "private": "b"}),
         analyst.post("/check/attack", data={"csrf": csrf, "log": lab.log, "path": "a", "private": "b"}),
         analyst.post(f"{API}/index", json={"path": path}),
+        analyst.get(f"{API}/folder"),
+        analyst.post(f"{API}/runs", json={"name": "x", "log": lab.log, "method": "suppress(k=2)", "taxonomy": path}),
+        analyst.post("/try", data={"log": lab.log, "method": "suppress", "k": "2", "taxonomy": path, "csrf": csrf}),
+        analyst.post(f"{API}/measure", json={"name": "x", "release": lab.release, "market": path}),
         analyst.post("/search/index", data={"path": path, "csrf": csrf}),
         analyst.get(f"/runs/{lab.release}/history"),
         analyst.post(f"/runs/{lab.release}/history", data={"number": 1, "csrf": csrf}),

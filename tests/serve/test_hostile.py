@@ -120,6 +120,19 @@ def test_server_answers_after_malformed_requests(lab: Lab, text: bytes) -> None:
     assert httpx.get(f"{address}{API}/logs", timeout=120, headers=headers).status_code == 200  # by its own connection
 
 
+def test_half_sent_headers_do_not_keep_a_connection(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("queryveil.serve.connections.HEADER_TIMEOUT", 0.3)
+    address = lab.client.base_url
+    whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    for sent, answer in ((b"", b""), (whole[:30], b""), (whole + whole[:30], b"HTTP/1.1 200 OK")):
+        with socket.create_connection((address.host, address.port or 0), timeout=120) as connection:
+            connection.sendall(sent)
+            received = b""
+            while more := connection.recv(65_536):  # until the server closes the connection
+                received += more
+            assert received[:15] == answer
+
+
 def test_a_thousand_parallel_connections_are_answered(lab: Lab) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

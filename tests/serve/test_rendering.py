@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from queryveil.report.rendering import capitalize_first
 from queryveil.serve.progress_text import StageClock, format_duration, progress_text
 from queryveil.serve.rendering import (
+    code_marks,
     format_amount,
     format_size,
+    label_of,
     product_of,
     static_address,
 )
@@ -60,6 +63,13 @@ def test_amounts_products_and_names() -> None:
     assert product_of(QUEUED) == "attacks"
     assert free_name("a", {"a", "a 2"}) == "a 3"
     assert free_name("b", {"a"}) == "b"
+
+
+def test_labels_sentences_and_marks_of_code() -> None:
+    assert [label_of(name) for name in ("k", "bot_session")] == ["k", "Bot session"]
+    sentence = "linkability(p=0.4, a=0): nobody is left."
+    assert [capitalize_first(text) for text in (sentence, "places is left out.")] == [sentence, "Places is left out."]
+    assert code_marks("`<log>` stays") == "<code>&lt;log&gt;</code> stays"
 
 
 def test_static_addresses_contain_a_digest() -> None:

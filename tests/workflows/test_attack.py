@@ -295,7 +295,7 @@ def test_results_as_tables_and_records(folder: Path) -> None:
         (
             "histories",
             "multiplicity",
-            "it applies to releases of kind log or queries or vocabularies, and this one is of kind",
+            "it applies to releases of kind log, queries or vocabularies, and this one is of kind",
         ),
         ("histories", "time", "it applies to releases of kind log or queries, and this one is of kind histories"),
         ("groups", "minimality", "it applies to releases of kind histories or log, and this one is of kind groups"),

@@ -255,7 +255,7 @@ def test_a_release_of_groups_is_refused_and_the_kinds_are_named(
     )
     command = ["measure", str(tmp_path / "groups"), "--against", str(made / "log.tsv"), "--measure", "spi"]
     assert run([*command, "--private", str(tmp_path / "private")]) == 2
-    expected = "the measure spi applies to releases of kind queries or log or histories, not groups"
+    expected = "the measure spi applies to releases of kind queries, log or histories, not groups"
     assert expected in capsys.readouterr().err
 
 

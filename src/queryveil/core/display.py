@@ -55,6 +55,12 @@ def counted(count: int, things: str) -> str:
     return f"{count:,} {things}"
 
 
+def alternatives(words: Sequence[str]) -> str:
+    """Return words as alternatives: "a, b or c"."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def _singular(plural: re.Match[str]) -> str:
     return "person" if plural[0] == "people" else "y" if plural[1] else ""
 

@@ -136,7 +136,7 @@ class Step:
     people: int = 0  # whose rows were read; below 0, whose last row the step took away
 
     def __str__(self) -> str:
-        taken = [f"−{-n:,} {what}" for n, what in ((self.rows, "rows"), (self.people, "people")) if n < 0]
+        taken = [f"−{counted(-n, what)}" for n, what in ((self.rows, "rows"), (self.people, "people")) if n < 0]
         note = f" ({self.note})" if self.note else ""
         return counted(self.count, self.unit) + note + (f": {', '.join(taken)}" if taken else "")
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 UNKNOWN = "unknown"
+_TEXT_NAME = re.compile(r"[a-z_]+\(")
 
 
 def number(value: int | None) -> str:
@@ -47,8 +48,8 @@ def count_range(low: int, high: int | None) -> str:
 
 
 def capitalize_first(text: str) -> str:
-    """Return the text with its first letter in upper case and the others unchanged."""
-    return f"{text[:1].upper()}{text[1:]}"
+    """Return the text with its first letter in upper case; a text name at its beginning, such as km(k=5), stays."""
+    return text if _TEXT_NAME.match(text) else f"{text[:1].upper()}{text[1:]}"
 
 
 def option_value(value: object) -> str:

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
 
-from queryveil.serve.access import Access, load_secret, visitor_of
+from queryveil.serve.access import Access, load_secret, require_owner, visitor_of
 from queryveil.serve.audit import AuditTrail
 from queryveil.serve.drafts import Drafts
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.logs import Logs
-from queryveil.serve.run_specs import parse_spec
+from queryveil.serve.run_specs import RunSpec, parse_spec
 from queryveil.serve.search import SearcherCache
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import RunRow, Store
@@ -59,6 +59,15 @@ def context_of(request: Request) -> ServerContext:
     """Return the state of the server that a request came to."""
     context: ServerContext = request.app.state.context
     return context
+
+
+def check_files(request: Request, *specs: RunSpec) -> None:
+    """Refuse specs that name files of the server's folder, unless they are the owner's.
+
+    Raw logs may lie there, and an error, a counterexample or a document that is found may quote one.
+    """
+    if any(spec.named_files() for spec in specs):
+        require_owner(request)
 
 
 async def _form_texts(request: Request) -> dict[str, str]:

@@ -49,6 +49,7 @@ _LARGEST_INTEGER, _LONGEST_TEXT, _MOST_VALUES = 2**63 - 1, 1_000, 50
 _FLAG = re.compile(r"--[a-z][a-z-]*[a-z]")
 _REQUESTS: tuple[type[OptionGroup], ...] = (ReleaseRequest, VerifyRequest, MeasureRequest, AttackRequest, SearchRequest)
 _FIELD_OF = {each.flag: each.name for request in _REQUESTS for each in request.options() if each.flag}
+_FIELD_OF |= {f"--no-{flag[2:]}": f"{name}=false" for flag, name in _FIELD_OF.items()}
 _FIELD_OF = {flag: name for flag, name in _FIELD_OF.items() if flag not in {o.flag for o in Settings.options()}}
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -154,7 +155,7 @@ def _entry(declaration: Declaration) -> EntryOut:
     return EntryOut(
         name=declaration.name,
         signature=declaration.signature(),
-        purpose=declaration.marked_purpose,
+        purpose=with_fields(declaration.marked_purpose),
         paper=declaration.paper,
         parameters=[form_field(each) for each in declaration.parameters],
         about={name: getattr(declaration, name) for name in _EXTRA_ATTRIBUTES if hasattr(declaration, name)},
@@ -185,7 +186,7 @@ def form_field(parameter: Parameter, choices: Sequence[str] | None = None) -> Fi
         name=parameter.name,
         type=_CONTROLS.get(type(kind), "text" if choices is None else "word"),  # a text with choices is a word
         values=kind.describe(),
-        purpose=parameter.purpose,
+        purpose=with_fields(parameter.purpose),
         default=None if isinstance(parameter.default, tuple) else parameter.default,
         required=parameter.default is None and not parameter.may_be_omitted,
         goes_with=None if parameter.goes_with is None else list(parameter.goes_with),
@@ -200,7 +201,7 @@ def _meanings(kind: ParameterType) -> dict[str, str]:
     """Return what the choices of a parameter mean if they are declarations."""
     if not isinstance(kind, Word) or not kind.category:
         return {}
-    return {name: declared.purpose for name, declared in declarations(kind.category).items()}
+    return {name: with_fields(declared.purpose) for name, declared in declarations(kind.category).items()}
 
 
 def local_methods() -> list[Method]:

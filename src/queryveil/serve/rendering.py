@@ -4,6 +4,7 @@ Templates escape all values; addresses of static files contain a digest of the f
 """
 
 import hashlib
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.templating import Jinja2Templates
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from queryveil._version import __version__
@@ -22,6 +24,7 @@ from queryveil.report.release_report import measure_notes
 from queryveil.report.rendering import amount, capitalize_first, count_range, number, percent, plural
 from queryveil.serve.access import visitor_of
 from queryveil.serve.context import context_of
+from queryveil.serve.fields import with_fields
 from queryveil.serve.progress_text import format_duration, progress_text
 from queryveil.serve.store import ConflictError, QuotaError, RunRow, TooLargeError, UnknownIdError
 
@@ -52,7 +55,8 @@ def make_templates() -> Jinja2Templates:
     """Return the template environment with its globals and filters."""
     templates = Jinja2Templates(TEMPLATES, context_processors=[_common_values])
     templates.env.globals |= {"static": static_address, "zip": zip}
-    formats = (format_time, format_size, format_duration, format_amount, option_name, product_of, caution_of)
+    texts = (with_fields, option_name, label_of, code_marks, product_of, caution_of)
+    formats = (*texts, format_time, format_size, format_duration, format_amount)
     templates.env.filters["pairs"] = pairs
     for function in (*formats, measure_notes, capitalize_first, number, percent, plural, count_range):
         templates.env.filters[function.__name__] = function
@@ -144,6 +148,16 @@ def pairs(texts: Iterable[str]) -> list[tuple[str, str]]:
 def option_name(name: str) -> str:
     """Return an option's name as people read it."""
     return _OPTION_NAMES.get(name, name.replace("_", " "))
+
+
+def label_of(name: str) -> str:
+    """Return the label of an option's control; a parameter of one letter stays as it is in the text name."""
+    return name if len(name) == 1 else capitalize_first(option_name(name))
+
+
+def code_marks(text: str) -> Markup:
+    """Return a text as HTML in which what stands between backticks is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def product_of(run: RunRow) -> str:

@@ -20,6 +20,7 @@ from queryveil._version import __version__
 from queryveil.core.errors import QueryveilError
 from queryveil.serve import api, pages
 from queryveil.serve.api.openapi import openapi_document
+from queryveil.serve.connections import ImpatientProtocol
 from queryveil.serve.context import ServerContext
 from queryveil.serve.guard import HEALTH, Guard, check_form
 from queryveil.serve.rendering import STATIC, make_templates, problem, status_of
@@ -48,7 +49,8 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         token = app.state.context.access.start_token
         announce(address_of(listening) + (f"/?token={token}" if token else ""))
         try:
-            _Server(uvicorn.Config(app, **UVICORN_OPTIONS), app.state.context).run([listening])
+            config = uvicorn.Config(app, http=ImpatientProtocol, **UVICORN_OPTIONS)
+            _Server(config, app.state.context).run([listening])
         except KeyboardInterrupt:  # the usual way to stop a server
             pass
         finally:
@@ -118,7 +120,7 @@ def _add_error_handlers(app: FastAPI) -> None:
         if fault["type"] == "json_invalid":
             return problem(request, 422, "the request is not JSON that can be read; correct it.")
         is_body = isinstance(error, RequestValidationError)  # its locations begin with "body"
-        field, message = ".".join(map(str, fault["loc"][is_body:])), fault["msg"]
+        field, message = ".".join(map(str, fault["loc"][is_body:])), fault["msg"].removeprefix("Value error, ")
         return problem(request, 422, f"{field or 'the request'}: {message[0].lower()}{message[1:]}; correct it.", field)
 
     @app.exception_handler(HTTPException)

@@ -16,6 +16,7 @@ from queryveil.attacks import Attack, attack_of
 from queryveil.attacks.base import AttackInputs, ItemTable, ItemTables, Queries
 from queryveil.attacks.finding import SECONDS
 from queryveil.core.arrow import as_array
+from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
 from queryveil.core.group_evidence import ReleasedGroups
@@ -446,7 +447,7 @@ def _problem(attack: ResolvedName, release: Release) -> str:
     """Return why an attack cannot be run on a release; "" where it can."""
     declared, kind, claim = attack_of(attack), release.kind, release.manifest.claim
     if not declared.applies_to(kind):
-        return f"it applies to releases of kind {' or '.join(declared.kinds)}, and this one is of kind {kind.name}"
+        return f"it applies to releases of kind {alternatives(declared.kinds)}, and this one is of kind {kind.name}"
     if declared.needs in KEEPABLE and declared.needs not in release.rows.column_names:
         return f"the release has no {PLURALS[declared.needs]}; only one made with --keep {declared.needs} has"
     unit = published_time_precision(release.manifest)

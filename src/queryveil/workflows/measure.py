@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from queryveil.core.arrow import arrow_texts
+from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.files import check_new_file, write_new_file
@@ -261,7 +262,7 @@ def check_measure(measure: ResolvedName, kind: Kind, *, has_market: bool, may_pa
     if declared.of_pair and not may_pair:
         raise InputError(f"the measure {measure} compares a release with its log; take it with queryveil measure.")
     if kind.name not in declared.kinds and declared.name not in kind.measures:
-        kinds = " or ".join(known for known in declared.kinds if known != FOREIGN_LOG.name)
+        kinds = alternatives([known for known in declared.kinds if known != FOREIGN_LOG.name])
         found = "somebody else's log" if kind is FOREIGN_LOG else kind.name
         raise InputError(
             f"the measure {measure} applies to releases of kind {kinds}, not {found}; see queryveil list measures."

@@ -86,6 +86,7 @@ def test_log_and_runs_are_rows_of_one_table() -> None:
     texts = [cells for _, cells in family.main.rows]
     assert texts[0] == ["100.0%", "100.0%", "–", "–", "80.0%", "", ""]
     assert texts[1] == ["50.0%", "90.0%", "–", "–", "1.0%", "5", "1.2 s"]
+    assert family.all is not None
     assert family.all.headings == ["log size", "users", "unique(m=3)"]
     assert family.notes == []
 
@@ -106,7 +107,11 @@ def test_kinds_are_compared_with_those_of_their_view_and_unit() -> None:
         result("queries", "query_k(k=5)", 40.0, 2.0),
         result("histories", "km(k=2, m=2)", 50.0, 1.0),
     )
-    assert [family.title for family in families] == ["Histories", "Groups of people"]
+    across = "Different kinds of releases, counted in terms"
+    assert [family.title for family in families] == ["Histories", "Groups of people", across]
+    names = [row if isinstance(row, str) else row.name for row, _ in families[2].main.rows]
+    assert names == ["the log itself", "run 0", "run 2"]  # whole queries are a unit of their own
+    assert families[2].main.headings == ["log size", "users", "unique(m=3)"]
     rows = [row for row, _ in families[0].main.rows if isinstance(row, str)]
     assert rows == ["the log itself, by whole queries", "the log itself"]
     assert families[0].notes == ["Of methods that release whole queries, what is known are queries in place of terms."]

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, StreamingResponse
 
 from queryveil.serve.api import models
 from queryveil.serve.api.resources import ReleaseId, RunId
-from queryveil.serve.context import ContextDep
+from queryveil.serve.context import ContextDep, check_files
 from queryveil.serve.datasheets import DatasheetSpec
 from queryveil.serve.guard import REPORT_HEADERS
 from queryveil.serve.store import UnknownIdError
@@ -29,8 +29,9 @@ class DatasheetIn(DatasheetSpec, models.ReleaseRunIn):
 
 
 @router.post("/datasheet", status_code=202)
-def write_datasheet(context: ContextDep, body: DatasheetIn) -> models.RunOut:
+def write_datasheet(request: Request, context: ContextDep, body: DatasheetIn) -> models.RunOut:
     """Verify a release and write its datasheet, which the run then has."""
+    check_files(request, body)
     return models.RunOut.of(context.jobs.start(body, body.name, release=body.release))
 
 

@@ -42,7 +42,7 @@ class AttackOtherIn(AttackOtherSpec, models.LogRunIn):
     )
 
 
-@router.get("/folder")
+@router.get("/folder", dependencies=[OWNER_ONLY])
 def list_folder(context: ContextDep) -> FolderOut:
     """List what may be chosen from the server's folder."""
     releases, private = releases_in(context.settings.folder)

@@ -18,14 +18,14 @@ from queryveil.core.errors import InputError
 from queryveil.logs.options import ReadingOptions
 from queryveil.release.manifest import Manifest
 from queryveil.search.answers import Answer, SearchOptions, answer
-from queryveil.serve.access import OWNER_ONLY, require_owner
+from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.api import models
 from queryveil.serve.audit import note
-from queryveil.serve.context import ContextDep, ServerContext
+from queryveil.serve.context import ContextDep, ServerContext, check_files
 from queryveil.serve.guard import REPORT_HEADERS
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.logs import DELETIONS, DeletionScope
-from queryveil.serve.run_specs import sweep_names
+from queryveil.serve.run_specs import IndexSpec, sweep_names
 from queryveil.serve.run_table import SORTS, RunFilter, find_runs
 from queryveil.serve.search import MAX_GROUP, RESCORE_RULES, RULES, RescoreQuery, SearchQuery, invalid_request
 from queryveil.serve.store import RunKind, RunRow, RunState
@@ -115,8 +115,9 @@ def list_runs(
 
 
 @runs.post("/runs", status_code=202)
-def start_run(context: ContextDep, body: models.RunIn) -> models.RunOut:
+def start_run(request: Request, context: ContextDep, body: models.RunIn) -> models.RunOut:
     """Start a run of a method on a log; it makes a release."""
+    check_files(request, body)
     return models.RunOut.of(context.jobs.start(body, body.name, log=body.log))
 
 
@@ -134,8 +135,9 @@ def forget_run(context: ContextDep, run: RunId) -> models.RunOut:
 
 
 @runs.post("/sweeps", status_code=202)
-def start_sweep(context: ContextDep, body: models.SweepIn) -> list[models.RunOut]:
+def start_sweep(request: Request, context: ContextDep, body: models.SweepIn) -> list[models.RunOut]:
     """Start a run for each combination of the values of a method's parameters, such as `km(k=5|10, m=2)`."""
+    check_files(request, body)
     names = sweep_names(body.method)
     runs = [(f"{body.name}: {name}", body.spec_of(name)) for name in names]
     return [models.RunOut.of(row) for row in context.jobs.start_all(runs, log=body.log)]
@@ -144,8 +146,7 @@ def start_sweep(context: ContextDep, body: models.SweepIn) -> list[models.RunOut
 @runs.post("/index", status_code=202)
 def start_indexing(request: Request, context: ContextDep, body: models.IndexIn = _BUNDLED) -> models.RunOut:
     """Make the bundled corpus searchable, or documents of the server's folder, which takes the owner's token."""
-    if body.path:
-        require_owner(request)
+    check_files(request, IndexSpec(path=body.path))
     return models.RunOut.of(context.searchers.start_indexing(body.path))
 
 
@@ -249,24 +250,27 @@ def search_as_person(request: Request, context: ContextDep, release: ReleaseId, 
 
 
 @releases.post("/verify", status_code=202)
-def verify(context: ContextDep, body: models.VerifyIn) -> models.RunOut:
+def verify(request: Request, context: ContextDep, body: models.VerifyIn) -> models.RunOut:
     """Check whether a release keeps what it claims."""
-    return _start(context, body)
+    return _start(request, context, body)
 
 
 @releases.post("/measure", status_code=202)
-def measure(context: ContextDep, body: models.MeasureIn) -> models.RunOut:
+def measure(request: Request, context: ContextDep, body: models.MeasureIn) -> models.RunOut:
     """Measure what a release kept of its log, and what it gives away."""
-    return _start(context, body)
+    return _start(request, context, body)
 
 
 @releases.post("/attack", status_code=202)
-def attack(context: ContextDep, body: models.AttackIn) -> models.RunOut:
+def attack(request: Request, context: ContextDep, body: models.AttackIn) -> models.RunOut:
     """Attack a release with knowledge drawn from its log."""
-    return _start(context, body)
+    return _start(request, context, body)
 
 
-def _start(context: ServerContext, body: models.VerifyIn | models.MeasureIn | models.AttackIn) -> models.RunOut:
+def _start(
+    request: Request, context: ServerContext, body: models.VerifyIn | models.MeasureIn | models.AttackIn
+) -> models.RunOut:
+    check_files(request, body)
     return models.RunOut.of(context.jobs.start(body, body.name, release=body.release))
 
 

@@ -27,6 +27,7 @@ from queryveil.serve.store import RunRow
 from queryveil.workflows.inspect import Crowds, crowds
 
 TableColumn = tuple[str, list[Score | None]]  # heading, and the score of each run
+ACROSS = "Different kinds of releases, counted in {}"
 MOST_ROWS = 5_000_000  # of a release whose crowds are counted while the page loads
 
 
@@ -54,7 +55,7 @@ class FamilyComparison:
 
     title: str
     main: RunTable
-    all: RunTable
+    all: RunTable | None  # None where `main` holds all figures
     pictures: list[CaptionedChart]
     notes: list[str]
 
@@ -65,7 +66,8 @@ def compare_runs(rows: Sequence[RunRow], jobs: RunManager) -> list[FamilyCompari
     runs = [_released_run(row, result, jobs) for row, result in done if result is not None]
     views = dict.fromkeys(kind_of(name).comparison for name in declarations("kind"))
     by_view = ((view, [run for run in runs if run.kind.comparison == view]) for view in views if view)
-    return [_compare(resolve_name(view), members) for view, members in by_view if members]
+    families = [_compare(resolve_name(view), members) for view, members in by_view if members]
+    return [*families, *(found for members in _by_unit(runs) for found in _across_families(members))]
 
 
 def _released_run(row: RunRow, result: Mapping[str, Any], jobs: RunManager) -> ReleasedRun:
@@ -129,6 +131,21 @@ def _compare(view: ComparisonView, runs: Sequence[ReleasedRun]) -> FamilyCompari
         pictures=[chart for chart in drawn if chart is not None],
         notes=list(dict.fromkeys(run.kind.comparison_note for run in runs if run.kind.comparison_note)),
     )
+
+
+def _across_families(runs: Sequence[ReleasedRun]) -> list[FamilyComparison]:
+    """Return what runs of several families that count in the same unit were all measured by, if there is anything."""
+    columns = MethodComparison(tuple(run.compared for run in runs), {}, {}, 0.0, "").columns()
+    shared = []
+    for column in columns:
+        scores = [run.compared.score(column) for run in runs]
+        if len({run.kind.comparison for run, score in zip(runs, scores, strict=True) if score is not None}) > 1:
+            shared.append((column.heading, scores))
+    if not shared:
+        return []
+    measured = [number for number in range(len(runs)) if any(scores[number] for _, scores in shared)]
+    main = _table([runs[n] for n in measured], [(head, [scores[n] for n in measured]) for head, scores in shared], {})
+    return [FamilyComparison(ACROSS.format(PLURALS[runs[0].kind.unit]), main, None, [], [])]
 
 
 def _by_unit(runs: Sequence[ReleasedRun]) -> list[list[ReleasedRun]]:

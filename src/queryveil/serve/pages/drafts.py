@@ -10,7 +10,7 @@ from queryveil.core.names import declarations
 from queryveil.logs.options import ROLES, ReadingOptions
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
-from queryveil.serve.fields import form_field
+from queryveil.serve.fields import form_field, with_fields
 from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.store import DraftRow
 
@@ -79,5 +79,5 @@ def _draft_page(
         errors=errors,
         roles=ROLES,
         format_field=form_field(_FORMAT, tuple(formats)),
-        formats={name: f"{name}: {declared.purpose}" for name, declared in formats.items()},
+        formats={name: f"{name}: {with_fields(declared.purpose)}" for name, declared in formats.items()},
     )

@@ -1,13 +1,16 @@
 """Pages about logs: the list, the forms that add one, and what is in a log."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, File, Request, UploadFile
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
+from queryveil.core.names import parse_sweep
 from queryveil.report.description import chart_of
 from queryveil.serve.access import OWNER_ONLY, visitor_of
 from queryveil.serve.audit import note
@@ -73,6 +76,7 @@ def show_log(request: Request, context: ContextDep, log: str) -> HTMLResponse:
         has_runs=any(each != run for each in runs),
         found=found,
         parts=parts,
+        next=[] if found is None else _next_runs(row, found["next"]),
     )
 
 
@@ -91,6 +95,20 @@ def delete_log(request: Request, context: ContextDep, form: FormDep, log: str) -
     note(request, action=DELETIONS[scope])
     context.logs.delete(log, scope)
     return redirect("/logs")
+
+
+def _next_runs(log: LogRow, suggested: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Return the suggested runs of methods, each with the address of the form that it fills in, and the reason."""
+    found = []
+    for each in suggested:
+        words = shlex.split(each["command"])
+        if "--method" in words:
+            method = words[words.index("--method") + 1]
+            runs = [dict(name.arguments) for name in parse_sweep(method)]
+            values = {key: ", ".join(dict.fromkeys(str(run[key]) for run in runs)) for key in runs[0]}
+            address = urlencode({"log": log.id, "method": method.partition("(")[0], **values})
+            found.append({"method": method, "reason": each["reason"], "address": f"/try?{address}#new"})
+    return found
 
 
 def _confirm_page(

@@ -13,12 +13,14 @@ from pydantic import ValidationError
 from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
-from queryveil.serve.access import require_owner, visitor_of
+from queryveil.report.rendering import plural
+from queryveil.serve.access import visitor_of
 from queryveil.serve.audit import note
-from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.context import ContextDep, FormDep, ServerContext, check_files
 from queryveil.serve.fields import form_field, read_options
 from queryveil.serve.remembered import GONE, RememberedForms
 from queryveil.serve.rendering import page, redirect, status_of
+from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.search import MAX_QUERY_LENGTH, RANKING_FIELDS, RULES, SearcherCache, SearchQuery, invalid_request
 from queryveil.serve.store import LogRow, RunRow
 
@@ -118,8 +120,7 @@ def search(request: Request, context: ContextDep, form: FormDep) -> Response:
 @router.post("/search/index")
 def start_indexing(request: Request, context: ContextDep, form: FormDep) -> Response:
     """Start indexing documents of the server's folder, which only the owner may, or the bundled corpus."""
-    if form.get("path"):
-        require_owner(request)
+    check_files(request, IndexSpec(path=form.get("path", "")))
     try:
         context.searchers.start_indexing(form.get("path", ""))
     except QueryveilError as error:
@@ -254,8 +255,8 @@ def _listed_people(searchers: SearcherCache, form: SearchForm, is_owner: bool) -
     listed = []
     for number in numbers:
         group = people.group(number)
-        membership = "in no group" if group is None else f"in group {group}"
-        listed.append((number, f"person {number + 1}, {int(people.n_terms[number]):,} terms, {membership}"))
+        membership = "no group" if group is None else f"group {group}"
+        listed.append((number, f"{number + 1}: {plural(int(people.n_terms[number]), 'term', 'terms')}, {membership}"))
     return listed
 
 
@@ -265,4 +266,4 @@ def describe_move(hit: "Hit") -> str:
         return f"stays at place {hit.rank}"
     places = abs(hit.engine_rank - hit.rank)
     way = "up" if hit.rank < hit.engine_rank else "down"
-    return f"{way} {places} {'place' if places == 1 else 'places'}, from {hit.engine_rank} to {hit.rank}"
+    return f"{way} {plural(places, 'place', 'places')}, from {hit.engine_rank} to {hit.rank}"

@@ -13,7 +13,8 @@ from queryveil.engines.kept_columns import FORMS, KeptColumn
 from queryveil.kinds.base import kind_of
 from queryveil.methods.base import Method
 from queryveil.serve import fields
-from queryveil.serve.context import ContextDep, FormDep, ServerContext
+from queryveil.serve.access import visitor_of
+from queryveil.serve.context import ContextDep, FormDep, ServerContext, check_files
 from queryveil.serve.pages.comparison import compare_runs
 from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.run_specs import MOST_RUNS, AnonymizeSpec
@@ -65,7 +66,9 @@ def start_runs(request: Request, context: ContextDep, form: FormDep) -> Response
     """Start the run, or all runs of the sweep, that the form describes."""
     log, method = context.store.log(form.get("log", "")), _method(form.get("method", ""))
     try:
-        context.jobs.start_all(_read_form(context, log, method, form), log=log.id)
+        runs = _read_form(context, log, method, form)
+        check_files(request, *(spec for _, spec in runs))
+        context.jobs.start_all(runs, log=log.id)
     except QueryveilError as error:
         return _page(request, context, log, method, form, error)
     return redirect(f"/try?log={log.id}&method={method.name}#runs")
@@ -84,7 +87,7 @@ def _page(
     shown = [each for each in controls if each.required or each.name in ("target", *method.one_of)]
     needs_semantics = bool({"network", "hierarchy"} & set(method.inputs))
     groups = {
-        "": [each for each in controls if each not in shown] + _spec_fields(context, method),
+        "": [each for each in controls if each not in shown] + _spec_fields(request, context, method),
         "How the log is cleaned first": [fields.form_field(each) for each in fields.CLEANING],
         "How meanings are compared": [fields.form_field(each) for each in fields.SEMANTICS] if needs_semantics else [],
     }
@@ -117,11 +120,12 @@ def _initial_values(method: Method) -> dict[str, str]:
     return initial | {name: str(fields.SUGGESTED_VALUES[name]) for name in suggested}
 
 
-def _spec_fields(context: ServerContext, method: Method) -> list[fields.FieldOut]:
+def _spec_fields(request: Request, context: ServerContext, method: Method) -> list[fields.FieldOut]:
     """Return the controls of a run's own options, without those for which there is nothing to choose."""
     columns = dict.fromkeys(column for name in method.kinds for column in kind_of(name).keepable)
     kept = tuple(str(KeptColumn(name, form)) for name in columns for form in FORMS[name])
-    files = [path for path, _ in context.logs.files()]
+    visitor = visitor_of(request)
+    files = [path for path, _ in context.logs.files()] if visitor is not None and visitor.is_owner else []
     choices = {"kind": method.kinds if len(method.kinds) > 1 else (), "keep": kept}
     controls = [fields.form_field(each, files if each.is_path else choices.get(each.name)) for each in _SPEC_OPTIONS]
     return [each for each in controls if each.choices or each.type not in ("word", "words", "file")]
