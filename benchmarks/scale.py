@@ -62,7 +62,8 @@ def _run(log: Path, method: str, engine: str) -> dict[str, float]:
         folder.mkdir(exist_ok=True)
     options = ["--memory-limit", "4GB"]
     if engine == "spark":
-        conf = {"driver.memory": "4g", "eventLog.enabled": "true", "eventLog.dir": events.as_uri()}
+        conf = {"driver.memory": "4g", "eventLog.enabled": "true", "eventLog.compress": "false"}
+        conf["eventLog.dir"] = events.as_uri()
         options = ["--engine", "spark", "--spark-master", "local[2]"]
         options += [word for key, value in conf.items() for word in ("--spark-conf", f"spark.{key}={value}")]
     os.environ["TMPDIR"] = str(scratch)

@@ -16,7 +16,7 @@ from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, DefaultMeasure, ReleaseContent, wrong_counts
-from queryveil.kinds.canonical_order import ids_of_order, order_by_keys, rank_texts, sort_keys
+from queryveil.kinds.canonical_order import ids_of_order, order_rows, rank_texts
 from queryveil.kinds.histories import HistoriesKind, person_of_users
 from queryveil.kinds.private_folder import PrivateFolder
 
@@ -34,7 +34,7 @@ class VocabulariesKind(HistoriesKind):
         order = np.lexsort((outcome.levels, rank[outcome.ids], history))
         ranks, levels, counts = rank[outcome.ids][order], outcome.levels[order], outcome.counts[order]
         cells = np.stack((ranks, levels, counts), axis=1).ravel()
-        in_order = order_by_keys(sort_keys(3 * outcome.indptr, cells), np.diff(outcome.indptr) > 0)
+        in_order = order_rows(3 * outcome.indptr, cells, None)
         released, positions = gather_rows(outcome.indptr, in_order)
         terms = texts.take(pa.array(ranks[positions]))
         columns = {"count": counts[positions].astype(np.int32), "level": levels[positions].astype(np.int32)}
