@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite.binding import Linkage  # type: ignore[import-untyped]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 
@@ -46,6 +47,19 @@ class LinkedLibrary(JITCodeLibrary):
         self._finalized = True
 
 
+class KernelLibrary(JITCodeLibrary):
+    """Code of a kernel that Python calls, and of what it calls.
+
+    That nobody else calls the latter lets LLVM inline what is called once, and leave out counting references to arrays.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
 class KernelCompiler(Compiler):
     """Compiles a kernel that Python calls, and meanwhile what it calls to code that is only linked."""
 
@@ -55,7 +69,7 @@ class KernelCompiler(Compiler):
         codegen = self.state.targetctx.codegen()
         if codegen._library_class is LinkedLibrary:
             return super().compile_extra(function)
-        self.state.library = JITCodeLibrary(codegen, function.__qualname__)
+        self.state.library = KernelLibrary(codegen, function.__qualname__)
         self.state.library.enable_object_caching()
         is_collecting = gc.isenabled()
         gc.disable()  # what the compiler allocates lives on, and going through it takes a seventh of the time

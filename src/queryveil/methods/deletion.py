@@ -25,7 +25,7 @@ from queryveil.kernels.km.updates import FIS, RANDOM, UTILITY, Log, Rule, make_s
 from queryveil.methods.targets import TermValues, rank_by_bare_value
 
 BUDGET = 20_000_000  # steps of kernel work between two progress reports: well under a second
-RANGE_POSTINGS = 100_000  # of the terms counted in one call
+RANGE_POSTINGS = 200_000  # of the terms counted in one call
 Part = TypeVar("Part")
 
 
@@ -58,6 +58,8 @@ def size_to_count(m: int, *, is_fis: bool) -> int:
 
 def _in_threads(count: Callable[[int, int], Part], ranges: Sequence[tuple[int, int]], progress: Progress) -> list[Part]:
     """Return what each range of terms gives."""
+    if len(ranges) == 1:
+        return [count(*ranges[0])]
     parts = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
@@ -128,7 +130,7 @@ def holders_of(log: Log, tree: Tree, n_terms: int, terms: Postings | None = None
 
 def make_log(profiles: Profiles, n_frequent: int) -> Log:
     """Return the log in the form of the kernels; infrequent terms are deleted from the start."""
-    first = np.searchsorted(profiles.owner, np.arange(profiles.owner[-1] + 2)).astype(np.int64)
+    first = indptr_of(np.bincount(profiles.owner))
     checked = np.full(profiles.n_histories, -1, np.int64)
     drop_as_rarest, drop_as_other = np.zeros(n_frequent, np.int64), np.zeros(n_frequent, np.int64)
     kept = profiles.ids < n_frequent

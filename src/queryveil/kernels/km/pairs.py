@@ -1,6 +1,6 @@
 """Algorithm 1 for m = 2 where everybody has one history, by far the most common case; `deletion` has the others.
 
-Where the pairs of short histories are in the tree is found beforehand, for all histories that hold a term together, so
+Which pairs of short histories are in the tree is found beforehand, for all histories that hold a term together, so
 that no pair is searched later; sets of terms of a short history are bits of a word. Pairs of long ones are looked up.
 """
 
@@ -15,20 +15,18 @@ from queryveil.kernels.km.supports import LISTED, ONE, Postings, Tree, find_node
 from queryveil.kernels.km.updates import UTILITY, Log, Rule, Scratch
 
 SHORT = 32  # terms of the longest history whose pairs are found beforehand
-PAIRS = 8_000_000  # most pairs that are: bounds the room
+PAIRS = 6_000_000  # most pairs of these histories: bounds the room
 
 
 class ShortHistories(NamedTuple):
-    """The kept terms of short histories and the nodes of their pairs in the tree.
+    """The kept terms of short histories and those of their pairs that are in the tree, in no order."""
 
-    Of the n kept terms of history h the pairs are `node[first[h]:]` in lexicographic order, n·(n − 1)/2 of them; all
-    infrequent pairs are one node, which comes after the others.
-    """
-
-    first: NDArray[np.int64]  # (histories,): -1 for those that are not here
-    size: NDArray[np.int64]  # (histories,): kept terms
-    place: NDArray[np.uint8]  # (pairs of the log,): where in history h each of its kept terms stands, from indptr[h] on
-    node: NDArray[np.uint32]
+    size: NDArray[np.int64]  # (histories,): terms that had enough people before the first pass
+    kept: NDArray[np.int64]  # (histories,): bit i says that the i-th of these is kept
+    first: NDArray[np.int64]  # (histories,): where the pairs begin; -1 for histories that are not here
+    n_pairs: NDArray[np.int64]  # (histories,)
+    node: NDArray[np.uint32]  # of each pair in the tree
+    places: NDArray[np.uint16]  # of its terms in the history, i < j: 32 · i + j
 
 
 class Drops(NamedTuple):
@@ -36,7 +34,7 @@ class Drops(NamedTuple):
 
     as_rarest: NDArray[np.int64]  # (terms,): for long histories, as in `Log`
     as_other: NDArray[np.int64]
-    is_unchecked: NDArray[np.bool_]  # (histories,): which of the short ones to check
+    is_unchecked: NDArray[np.bool_]  # (histories,): which ones to check; all long ones
     start: NDArray[np.int64]  # with history: the postings of terms
     history: NDArray[np.int32]
 
@@ -45,156 +43,128 @@ class Drops(NamedTuple):
 def find_pairs(
     indptr: NDArray[np.int64], ids: NDArray[np.int32], tree: Tree, terms: Postings, max_pairs: int
 ) -> ShortHistories:
-    """Find the nodes of the pairs of short histories, as many of these as have no more pairs than the maximum."""
+    """Find the pairs of short histories in the tree, for as many of these as have no more pairs than the maximum."""
     start, history, position = terms
-    n_terms, infrequent, n = len(start) - 1, len(tree.term2), 0
-    first, size = np.full(len(indptr) - 1, -1, np.int64), np.zeros(len(indptr) - 1, np.int64)
-    place = np.empty(len(ids), np.uint8)
+    n_terms, infrequent, room = len(start) - 1, np.uint32(len(tree.term2)), 0
+    start2, term2, first = tree.start2, tree.term2, np.full(len(indptr) - 1, -1, np.int64)
+    size, kept = np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
     for h in range(len(first)):
-        end = indptr[h]
-        while end < indptr[h + 1] and ids[end] < n_terms:
-            place[end] = (end - indptr[h]) & 255  # only short histories use it
-            end += 1
-        size[h] = end - indptr[h]
-        n_pairs = size[h] * (size[h] - 1) >> 1
-        if size[h] <= SHORT and n + n_pairs <= max_pairs:
-            first[h] = n
-            n += n_pairs
-    node, node_with = np.empty(n, np.uint32), np.full(n_terms, infrequent, np.uint32)
+        end = indptr[h + 1]
+        while end > indptr[h] and ids[end - 1] >= n_terms:
+            end -= 1
+        n = end - indptr[h]
+        if n <= SHORT and room + (n * (n - 1) >> 1) <= max_pairs:
+            first[h], size[h], kept[h] = room, n, (1 << n) - 1
+            room += n * (n - 1) >> 1
+    node, places, after = np.empty(room, np.uint32), np.empty(room, np.uint16), first.copy()
+    node_with = np.full(n_terms, infrequent, np.uint32)
     for t in range(n_terms):
-        low, high = tree.start2[t], tree.start2[t + 1]
-        for i in range(low, high):
-            node_with[tree.term2[i]] = i
-        for q in range(start[t], start[t + 1]):
-            h = int(history[q])
-            j = position[q] - indptr[h] if first[h] >= 0 else 0
-            begin, pair, step = indptr[h] & NOT_NEGATIVE, (first[h] + j - 1) & NOT_NEGATIVE, size[h] - 2
+        for i in range(start2[t], start2[t + 1]):
+            node_with[term2[i]] = i
+        for q in range(start[t], start[t + 1] if start2[t] < start2[t + 1] else 0):
+            holder = np.uint32(history[q])
+            begin, to = indptr[holder] & NOT_NEGATIVE, after[holder]
+            if to < 0:
+                continue
+            j, to = position[q] - begin, to & NOT_NEGATIVE
             for i in range(j):
-                node[pair & NOT_NEGATIVE] = node_with[np.uint32(ids[begin + i])]
-                pair += step - i
-        for i in range(low, high):
-            node_with[tree.term2[i]] = infrequent
-    return ShortHistories(first, size, place, node)
+                found = node_with[np.uint32(ids[begin + i])]
+                node[to], places[to] = found, i << 5 | j
+                to += found < infrequent
+            after[holder] = to
+        for i in range(start2[t], start2[t + 1]):
+            node_with[term2[i]] = infrequent
+    return ShortHistories(size, kept, first, after - first, node, places)
 
 
 @jit
-def _has_infrequent(
-    support1: NDArray[np.int32],
-    support2: NDArray[np.int32],
-    k: int,
-    node: NDArray[np.uint32],
-    pair: int,
-    current: NDArray[np.int32],
-    n: int,
-) -> bool:
-    """Return whether a short history has an infrequent pair, or term if it is the only one."""
-    pair &= NOT_NEGATIVE
-    fewest = support1[current[0]] if n == 1 else np.int32(k)
-    for i in range(n * (n - 1) >> 1):
-        fewest = min(fewest, support2[node[pair + i]])
+def _has_infrequent(support2: NDArray[np.int32], k: int, node: NDArray[np.uint32], first: int, n_pairs: int) -> bool:
+    """Return whether a short history has a pair that became infrequent."""
+    fewest, first = np.int32(k), first & NOT_NEGATIVE
+    for p in range(n_pairs):
+        fewest = min(fewest, support2[node[first + p]])
     return bool(fewest < k)
 
 
 @jit
-def _choose_by_utility(
-    utility: NDArray[np.float64],
-    k: int,
-    support1: NDArray[np.int32],
-    support2: NDArray[np.int32],
-    node: NDArray[np.uint32],
-    pair: int,
-    current: NDArray[np.int32],
-    n: int,
-    value: NDArray[np.float64],
-) -> int:
-    """Return the terms of a short history to delete, as bits: infrequent ones, and the worse one of each such pair.
-
-    It has few branches, as nothing foretells which pairs are infrequent. All bits are shifted by one at a time, because
-    a vectorised loop would take longer for so few.
-    """
-    deleted, pair = 0, pair & NOT_NEGATIVE
-    for i in range(n):
-        deleted |= int(support1[current[i]] < k) << i
-        value[i] = utility[current[i]]
-    for i in range(n - 1):
-        bits = is_better = 0
-        for j in range(i + 1, n):
-            bits = bits >> 1 | int(support2[node[pair]] < k) << 62
-            is_better = is_better >> 1 | int(value[j] > value[i]) << 62
-            pair += 1
-        bits = bits >> (63 - n) & ~deleted & (deleted >> i & 1) - 1  # none if the term is deleted itself
-        better = bits & is_better >> (63 - n)
-        # Partners are deleted up to the first better one, which has the term itself deleted.
-        deleted |= bits & (better & -better) - 1 | int(better != 0) << i
-    return deleted
-
-
-@jit
-def _choose_by_rule(
+def _choose(
     rule: Rule,
     support1: NDArray[np.int32],
     support2: NDArray[np.int32],
-    node: NDArray[np.uint32],
-    pair: int,
+    short: ShortHistories,
+    h: int,
+    ids: NDArray[np.int32],  # of the history
     current: NDArray[np.int32],
-    n: int,
+    frequent: NDArray[np.int64],
     indices: NDArray[np.int64],
 ) -> int:
-    """Return the terms of a short history to delete, as bits: infrequent ones, and one of each such pair."""
-    deleted = 0
+    """Return the terms of a short history to delete, as bits: infrequent ones, and one of each infrequent pair."""
+    k, utility, node, places, first = rule.k, rule.utility, short.node, short.places, short.first[h] & NOT_NEGATIVE
+    n, kept, deleted, previous = short.size[h], short.kept[h], 0, np.inf
+    is_plain = is_falling = rule.target == UTILITY and not rule.has_random_ties
     for i in range(n):
-        deleted |= int(support1[current[i]] < rule.k) << i
-    for i in range(n - 1):
-        for j in range(i + 1, n):
-            if support2[node[pair]] < rule.k and not (deleted >> i | deleted >> j) & 1:
-                indices[0], indices[1] = i, j
-                deleted |= 1 << select_deletion(rule, support1, current, indices, 2)
-            pair += 1
+        t = np.uint32(ids[i])
+        current[i], frequent[i] = t, 0
+        deleted |= int(support1[t] < k) << i
+        if is_plain:
+            is_falling &= previous >= utility[t]
+            previous = utility[t]
+    for p in range(short.n_pairs[h]):  # without branches, as nothing foretells which pairs are infrequent
+        at = places[first + p]
+        frequent[at >> 5] |= int(support2[node[first + p]] >= k) << (at & 31)
+    deleted &= kept
+    for i in range(n):
+        bits = kept & ~deleted & ~frequent[i] & (-2 << i) & -((kept & ~deleted) >> i & 1)
+        if is_falling:  # the rarer term of every pair goes
+            deleted |= bits
+            continue
+        while bits:
+            j = lowest(np.uint64(bits))
+            bits &= bits - 1
+            indices[0], indices[1] = i, j
+            worse = select_deletion(rule, support1, current, indices, 2)
+            deleted |= 1 << worse
+            bits = 0 if worse == i else bits
     return deleted
 
 
 @jit
 def _delete_in_short(
     deleted: int,
-    is_kept: NDArray[np.bool_],
-    begin: int,
-    place: NDArray[np.uint8],
-    node: NDArray[np.uint32],
-    pair: int,
-    current: NDArray[np.int32],
-    n: int,
+    k: int,
     support1: NDArray[np.int32],
     support2: NDArray[np.int32],
+    short: ShortHistories,
+    h: int,
+    is_kept: NDArray[np.bool_],  # of the terms of the history
+    current: NDArray[np.int32],
     drops: Drops,
     now: int,
-    k: int,
     is_first: bool,
-    lowered: NDArray[np.int64],
+    dropped: NDArray[np.uint16],
 ) -> int:
-    """Delete terms of a short history, lower the supports of them and their pairs; return how many terms stay."""
-    infrequent, begin, pair, n_kept, n_lowered = len(support2) - 1, begin & NOT_NEGATIVE, pair & NOT_NEGATIVE, 0, 0
-    to = pair
-    for i in range(n):  # with few branches, as nothing foretells which terms are deleted
-        is_i_deleted, at, t = deleted >> i & 1, place[begin + i], current[i]
-        place[begin + n_kept] = at
-        n_kept += 1 - is_i_deleted
-        is_kept[begin + at] = is_i_deleted == 0
-        support1[t] -= is_i_deleted
-        if is_i_deleted & (support1[t] == k - 1):
-            _note_drop(drops, now, t, -1, is_first)
-        for j in range(i + 1, n):
-            is_deleted, x = is_i_deleted | deleted >> j & 1, node[pair]
-            pair += 1
-            node[to], lowered[n_lowered] = x, int(x) << 10 | i << 5 | j
-            to += 1 - is_deleted
-            n_lowered += is_deleted & (x < infrequent)
-    for p in range(n_lowered):
-        x = lowered[p] >> 10 & NOT_NEGATIVE
-        support2[x] -= 1
-        if support2[x] == k - 1:
-            rarer, other = current[lowered[p] & 31], current[lowered[p] >> 5 & 31]
-            _note_drop(drops, now, rarer, other, is_first)
-    return n_kept
+    """Delete terms of a short history, lower the supports of them and their pairs; return how many were deleted."""
+    node, places, first, kept = short.node, short.places, short.first[h] & NOT_NEGATIVE, short.kept[h] & ~deleted
+    n_kept = n_dropped = n_deleted = 0
+    for p in range(short.n_pairs[h]):  # without branches, as nothing foretells which terms are deleted
+        x, at = node[first + p], places[first + p]
+        is_deleted = (deleted >> (at >> 5) | deleted >> (at & 31)) & 1
+        node[first + n_kept], places[first + n_kept], dropped[n_dropped] = x, at, at
+        n_kept += 1 - is_deleted
+        support = support2[x] - is_deleted
+        support2[x] = support
+        n_dropped += is_deleted & (support == k - 1)
+    short.kept[h], short.n_pairs[h] = kept, n_kept
+    for p in range(n_dropped):
+        _note_drop(drops, now, current[dropped[p] & 31], current[dropped[p] >> 5], is_first)
+    for i in range(short.size[h]):
+        is_deleted = deleted >> i & 1
+        n_deleted += is_deleted
+        is_kept[i] = kept >> i & 1
+        support1[current[i]] -= is_deleted
+        if is_deleted & (support1[current[i]] == k - 1):
+            _note_drop(drops, now, current[i], -1, is_first)
+    return n_deleted
 
 
 @jit
@@ -292,6 +262,8 @@ def _delete_in_long(
     log: Log, tree: Tree, rule: Rule, support1: NDArray[np.int32], h: int, now: int, drops: Drops, s: Scratch
 ) -> tuple[int, int]:
     """Delete infrequent terms and pairs in a long history; return how many terms are deleted, and the work done."""
+    if not _needs_check(log, h):
+        return 0, 0
     ids, kept, k, previous = log.ids, log.kept, rule.k, log.checked[h]
     current, where, is_deleted, rarest, common = s.current, s.where, s.is_deleted, s.rarest, s.common
     first, second, node_of = s.pairs.first, s.pairs.second, s.pairs.node
@@ -341,51 +313,27 @@ def delete_pairs(
 
     Return the next history, the time, and the number of deletions.
     """
-    indptr, ids, kept, checked, is_unchecked = log.indptr, log.ids, log.kept, log.checked, drops.is_unchecked
-    first_pair, size, place, node = short.first, short.size, short.place, short.node
-    utility, k, support2, current, indices = rule.utility, rule.k, tree.support2, scratch.current, scratch.indices
-    is_plain = rule.target == UTILITY and not rule.has_random_ties
-    value, lowered = np.empty(SHORT), np.empty(SHORT * SHORT, np.int64)
+    indptr, ids, checked, is_unchecked, current = log.indptr, log.ids, log.checked, drops.is_unchecked, scratch.current
+    k, support2, frequent, dropped = rule.k, tree.support2, np.empty(SHORT, np.int64), np.empty(SHORT**2, np.uint16)
     n_deleted = work = 0
     h = first - 1
     while h + 1 < len(checked) and work < budget:
-        h += 1
-        n, begin, pair, is_first, deleted = size[h], indptr[h], first_pair[h], checked[h] < 0, 0
-        work += 1
-        if pair < 0 and _needs_check(log, h):
-            now += 1
-            n_now, more_work = _delete_in_long(log, tree, rule, support1, h, now, drops, scratch)
-            n_deleted += n_now
-            work += more_work + indptr[h + 1] - begin
-        if pair < 0 or not is_unchecked[h]:
+        h, work = h + 1, work + 1
+        if not is_unchecked[h]:
             continue
-        for i in range(n):
-            current[i] = ids[begin + place[begin + i]]
-        if is_first or _has_infrequent(support1, support2, k, node, pair, current, n):
-            if is_plain:
-                deleted = _choose_by_utility(utility, k, support1, support2, node, pair, current, n, value)
-            else:
-                deleted = _choose_by_rule(rule, support1, support2, node, pair, current, n, indices)
-        now += 1
+        is_first, begin, end, n_pairs, now = checked[h] < 0, indptr[h], indptr[h + 1], short.n_pairs[h], now + 1
+        if short.first[h] < 0:
+            n_now, more_work = _delete_in_long(log, tree, rule, support1, h, now, drops, scratch)
+            n_deleted, work = n_deleted + n_now, work + more_work + end - begin
+            continue
         checked[h], is_unchecked[h] = now, is_first
-        work += 100
-        if deleted:
-            size[h] = _delete_in_short(
-                deleted,
-                kept,
-                begin,
-                place,
-                node,
-                pair,
-                current,
-                n,
-                support1,
-                support2,
-                drops,
-                now,
-                k,
-                is_first,
-                lowered,
-            )
-            n_deleted += n - size[h]
+        work += 50
+        if is_first or n_pairs == 0 or _has_infrequent(support2, k, short.node, short.first[h], n_pairs):
+            work += 50
+            terms, is_kept = ids[begin:end], log.kept[begin:end]
+            deleted = _choose(rule, support1, support2, short, h, terms, current, frequent, scratch.indices)
+            if deleted:
+                n_deleted += _delete_in_short(
+                    deleted, k, support1, support2, short, h, is_kept, current, drops, now, is_first, dropped
+                )
     return h + 1, now, n_deleted
