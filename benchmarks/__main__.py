@@ -22,6 +22,7 @@ from benchmarks import (
     reading,
     results,
     search,
+    sensitive_queries,
     serving,
     sizes,
     spark,
@@ -46,6 +47,7 @@ ORDINARY = (
     patterns,
     attacks,
     spi,
+    sensitive_queries,
 )
 LARGE = (
     pairs,
