@@ -84,11 +84,12 @@ class Guarantee(Declaration):
             form = self.principles[GLOBAL_MEAN if is_global else name]
         crowd = self.smallest_crowd(claim)
         numbers = {"members": counted(crowd, "members"), "people": "1 person" if crowd == 1 else f"{crowd:,} people"}
-        if "m" in claim.values:
-            numbers["known"] = counted(claim.integer("m"), "terms")
         values = {**claim.values, **numbers}
-        limits = (*form.limits, *self.limits, *COMMON_LIMITS)
-        return form.promise.format(**values), tuple(limit.format(**values) for limit in limits)
+        sentences = (form.promise, *form.limits, *self.limits, *COMMON_LIMITS)
+        if claim.values.get("m") == 1:
+            sentences = tuple(sentence.replace("{m} terms", "{m} term") for sentence in sentences)
+        promise, *limits = (sentence.format(**values) for sentence in sentences)
+        return promise, tuple(limits)
 
 
 KM = Guarantee(
@@ -102,11 +103,11 @@ KM = Guarantee(
     functions={"local": "queryveil.verifiers.km:verify", "spark": "queryveil.verifiers.spark_km:verify"},
     kinds=("histories", "log"),
     stronger_when={"k": "larger", "m": "larger"},
-    promise="Whoever knows up to {known} of a released history finds at least {k} people who share all of them.",
+    promise="Whoever knows up to {m} terms of a released history finds at least {k} people who share all of them.",
     limits=(
-        "An attacker who knows more than {known} of a person may single that person out.",
+        "An attacker who knows more than {m} terms of a person may single that person out.",
         "All people who share the known terms may also share another, sensitive term; it is then learnt.",
-        "A history of fewer than {known} is protected only up to its own length.",
+        "A history of fewer than {m} terms is protected only up to its own length.",
         "How often a term occurs in a history is outside it.",
         "Which term was deleted can often be told: nothing is deleted without need, so whoever knows which history is "
         "a person's can rule out the terms that could have stayed.",

@@ -98,7 +98,13 @@ def test_file_of_the_server_folder_can_be_added(lab: Lab) -> None:
     statistics = logs.statistics(answer.json()["id"])
     assert statistics is not None
     assert wait_for_end(lab.client, statistics.id)["result"]["people"] == 12
-    assert lab.client.delete(f"{API}/logs/{answer.json()['id']}").status_code == 204
+    body = {"name": "of the file", "path": "inner/log.tsv", "claim": "km(k=2, m=1)"}
+    check = lab.client.post(f"{API}/check", json=body).json()["id"]  # finds the word that one person searched for
+    assert SECRET in str(wait_for_end(lab.client, check)["result"])
+    assert "also those that checked or indexed the file" in lab.client.get(f"/logs/{answer.json()['id']}/delete").text
+    address = f"{API}/logs/{answer.json()['id']}"
+    assert lab.client.delete(address, params={"scope": "everything"}).status_code == 204
+    assert not (lab.home / "runs" / check).exists()
     assert (lab.folder / "inner" / "log.tsv").exists()
 
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -14,7 +14,7 @@ from queryveil.serve.fields import with_fields
 from queryveil.serve.jobs import LOG_DELETED, RunManager
 from queryveil.serve.leftovers import LOGS
 from queryveil.serve.run_files import check_unpacked, store_upload
-from queryveil.serve.run_specs import StatisticsSpec, source_of, spec_class
+from queryveil.serve.run_specs import StatisticsSpec, parse_spec, source_of, spec_class
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id
 
@@ -93,10 +93,13 @@ class Logs:
     def delete(self, log: str, scope: DeletionScope = "log") -> None:
         """Delete a log and the server's copy of it, and of its runs what the scope says.
 
-        `log` leaves releases and private folders, `private` the releases alone, `everything` nothing. Statistics always
-        go with the log; runs on it that have not ended fail, or go too.
+        `log` leaves releases and private folders, `private` the releases alone, `everything` nothing, and of a file in
+        the folder no run that was given it. Statistics always go; other runs that have not ended fail, or go too.
         """
         row, runs = self._store.log(log), self._store.runs(log=log)
+        if scope == "everything" and not row.is_copy:
+            named = [run for run in self._store.runs() if row.filename in named_files_of(run)]
+            runs += [run for run in named if run not in runs]
         gone = runs if scope == "everything" else [run for run in runs if spec_class(run.kind).goes_with_log]
         stay = [run for run in runs if run not in gone]
         has_private = [run for run in stay if run.state == "done" and run.kind == "anonymize"]
@@ -156,6 +159,11 @@ class Logs:
         """Raise if a file cannot be read as a log."""
         with in_owners_words(row):
             self.guess(Path(row.path), row.reading)
+
+
+def named_files_of(run: RunRow) -> Collection[str]:
+    """Return the paths in the server's folder that a run was given: its result may quote them."""
+    return parse_spec(run.kind, run.spec).named_files().values()
 
 
 @contextmanager
