@@ -67,12 +67,12 @@ def open_parquet(data: bytes, **options: Any) -> Any:
 
 def encode_texts(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Return a number for every text, in the order of the texts, and the distinct texts in that order."""
-    encoded = column.combine_chunks().dictionary_encode()
+    encoded = column.dictionary_encode().combine_chunks()
     texts = encoded.dictionary.to_pylist()
     order = sorted(range(len(texts)), key=texts.__getitem__)
     rank = np.empty(len(texts), np.int32)
     rank[order] = np.arange(len(texts), dtype=np.int32)
-    return rank[as_array(encoded.indices.cast(pa.int64()))], tuple(texts[i] for i in order)
+    return rank[as_array(encoded.indices)], tuple(texts[i] for i in order)
 
 
 def break_ties(order: NDArray[np.int64], equals_next: NDArray[np.bool_], keys: Callable[[Any], pa.Array]) -> None:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, break_ties
 from queryveil.core.errors import NoTermsError
+from queryveil.core.memory import release_freed_memory
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, Step
@@ -31,36 +32,58 @@ NO_TERMS = "no query of the log holds a term; check --columns, --charset and the
 
 
 def build(
-    log: QueryLog, *, unit: Unit = "term", excludes_queries: bool = False, progress: Progress = silent
+    log: QueryLog,
+    *,
+    unit: Unit = "term",
+    excludes_queries: bool = False,
+    closes_log: bool = False,
+    progress: Progress = silent,
 ) -> Profiles:
     """Return the profiles of a log; entries are terms, folded queries or unchanged queries, counted once per query.
 
     Excluded terms are left out, and whole queries that hold one; with `excludes_queries`, all terms of these queries.
+    With `closes_log` the log is closed as soon as it has been read, since its memory is needed.
     """
-    owner, partition = log.owners_and_partitions()
-    rows, words = _gather_log(log, owner, unit, progress, excludes_queries=excludes_queries)
+    rows, words, people = _gather_log(log, unit, progress, excludes_queries=excludes_queries, closes_log=closes_log)
     return _number_entries(
-        rows, words, owner, log.persons(), partition=partition, partition_values=log.partition_values
+        rows,
+        words,
+        people.owner,
+        people.persons,
+        partition=people.partition,
+        partition_values=log.partition_values,
     )
 
 
+class _People(NamedTuple):
+    """Whose histories those of a log are."""
+
+    owner: Int32Array
+    partition: Int32Array | None
+    persons: tuple[str, ...]
+
+
 def _gather_log(
-    log: QueryLog, owner: Int32Array, unit: Unit, progress: Progress, *, excludes_queries: bool
-) -> tuple["_Rows", pa.Array]:
+    log: QueryLog, unit: Unit, progress: Progress, *, excludes_queries: bool, closes_log: bool
+) -> tuple["_Rows", pa.Array, _People]:
     """Return the entries of every history and their texts; the arrays of single queries are freed with this call."""
-    held, before, words = _read_entries(log, owner, unit, progress)
+    held, words, histories = _read_entries(log, unit, progress)
+    people = _People(*log.owners_and_partitions(), log.persons())
+    if closes_log:
+        log.close()
+        release_freed_memory()
+    owner = people.owner
+    before = _count_left(sum(map(len, histories)), owner, *histories)
     public = held.without(_find_excluded(log.source, words), whole_queries=excludes_queries)
     kept = public.without(_find_stop_words(log.source, words) if unit == "term" else None)
     _report_steps(log, unit, before, (held, public, kept), owner)
     if not len(kept.term):
         raise NoTermsError(NO_TERMS)
-    return _gather_rows(kept.history, kept.term, owner), words
+    return _gather_rows(kept.history, kept.term, owner), words, people
 
 
-def _read_entries(
-    log: QueryLog, owner: Int32Array, unit: Unit, progress: Progress
-) -> tuple["_Entries", "_Left", pa.Array]:
-    """Return the entries of all queries, what there was before entries were found, and the texts of the entries."""
+def _read_entries(log: QueryLog, unit: Unit, progress: Progress) -> tuple["_Entries", pa.Array, list[Int32Array]]:
+    """Return the entries of all queries, their texts by number, and the history of every query, in batches."""
     histories: list[Int32Array] = []
 
     def queries() -> Iterator[tuple[int, pa.Array]]:
@@ -77,8 +100,7 @@ def _read_entries(
     history = np.concatenate([none, *(numbers[rows] for numbers, (rows, _) in zip(histories, found, strict=True))])
     term = np.concatenate([none, *(terms for _, terms in found)])
     is_first = np.concatenate([none > 0, *(np.diff(rows, prepend=-1) > 0 for rows, _ in found)])  # of its query
-    before = _count_left(sum(map(len, histories)), owner, *histories)
-    return _Entries(history, term, np.cumsum(is_first, dtype=np.int32)), before, words
+    return _Entries(history, term, np.cumsum(is_first, dtype=np.int32)), words, histories
 
 
 class _Entries(NamedTuple):
@@ -137,7 +159,10 @@ def _report_steps(
 ) -> None:
     """Add the last steps of the cleaning: what was left before, the entries found, and those after each list."""
     cleaning, is_term = log.source.cleaning, unit == "term"
-    held, public, kept = (stage.count_left(owner) for stage in stages)
+    counted: list[_Left] = []
+    for previous, stage in zip((None, *stages), stages, strict=False):
+        counted.append(counted[-1] if stage is previous else stage.count_left(owner))
+    held, public, kept = counted
     n_found, n_public, n_kept = (len(stage.term) for stage in stages)
     n_empty, note = before.rows - held.rows, "empty, or without letters and digits"
     steps = [Step("no term", n_empty, "queries without a term left out", note, -n_empty, held.people - before.people)]
@@ -192,8 +217,10 @@ def _gather_rows(history: Int32Array, term: Int32Array, owner: Int32Array) -> _R
         position[order] = np.arange(len(owner), dtype=np.int32)
         history = position[history]
     starts, terms = gather(history, term, len(owner))
-    filled = np.flatnonzero(np.diff(starts))
-    return _Rows(np.concatenate((starts[:1], starts[filled + 1])), terms, order[filled])
+    is_filled = starts[1:] > starts[:-1]
+    if not is_filled.all():
+        starts, order = np.concatenate((starts[:1], starts[1:][is_filled])), order[is_filled]
+    return _Rows(starts, terms, order)
 
 
 def _number_entries(
@@ -208,7 +235,7 @@ def _number_entries(
     """Return the profiles with entries in the reference order."""
     starts, terms, order = rows
     is_first = np.diff(owner[order], prepend=-1) > 0  # the first history of its person
-    used, number = owner[order[is_first]], (np.cumsum(is_first) - 1).astype(np.int32)
+    used, number = owner[order[is_first]], np.cumsum(is_first, dtype=np.int32) - np.int32(1)
     by_rank, rank = entry_order(starts, terms, number, words)
     indptr, ids, counts = _sort_rows_in_threads(starts, terms, rank, len(by_rank))
     return Profiles(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.rows import Int32Array, IntArray, indptr_of_sorted, row_numbers
+from queryveil.core.rows import Int32Array, IntArray, indptr_of, row_numbers
 from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather
@@ -20,25 +20,25 @@ class Pieces:
 
     profiles: Profiles  # its histories are the pieces, and its pairs are those that are kept
     history: IntArray  # (pieces,): the history of each, ascending
-    position: IntArray  # (pairs of the log,): the position of each among the kept ones, -1 where it is not kept
+    position: Int32Array  # (pairs of the log,): the position of each among the kept ones, -1 where it is not kept
 
 
 def cut_into_pieces(profiles: Profiles, piece: Int32Array) -> Pieces:
     """Return the pieces of histories; `piece` is the number of each pair's piece in its history, -1 for none."""
     kept = np.flatnonzero(piece >= 0)
-    row = row_numbers(profiles.indptr)[kept]
-    n_pieces = np.ones(profiles.n_histories, np.int64)
-    np.maximum.at(n_pieces, row, piece[kept].astype(np.int64) + 1)
-    begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(n_pieces)))
-    number = begin[row] + piece[kept]
-    _, order = gather(number.astype(np.int32), np.arange(len(kept), dtype=np.int32), int(begin[-1]))
-    position = np.full(len(piece), -1, np.int64)
+    row = row_numbers(profiles.indptr, np.int32)[kept]
+    n_pieces = np.ones(profiles.n_histories, np.int32)
+    np.maximum.at(n_pieces, row, piece[kept] + np.int32(1))
+    begin = indptr_of(n_pieces)
+    number = begin.astype(np.int32)[row] + piece[kept]
+    indptr, order = gather(number, np.arange(len(kept), dtype=np.int32), int(begin[-1]))
+    position = np.full(len(piece), -1, np.int32)
     kept = kept[order]  # by piece; the terms of a piece stay in their order
     position[kept] = np.arange(len(kept))
     history = row_numbers(begin)
     cut = replace(
         profiles,
-        indptr=indptr_of_sorted(number, len(history)),
+        indptr=indptr,
         ids=profiles.ids[kept],
         counts=profiles.counts[kept],
         owner=profiles.owner[history],
@@ -56,7 +56,7 @@ def cut_queries(queries: Occurrences, pieces: Pieces) -> Occurrences:
     """
     position = pieces.position[queries.pair]
     is_kept = position >= 0
-    pair, query = position[is_kept], queries.query[is_kept].astype(np.int64)
+    pair, query = (each[is_kept].astype(np.int64) for each in (position, queries.query))
     piece = row_numbers(pieces.profiles.indptr)[pair]
     parts, number = np.unique(query * len(pieces.history) + piece, return_inverse=True)
     query, piece = np.divmod(parts, len(pieces.history))

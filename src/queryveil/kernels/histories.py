@@ -62,6 +62,8 @@ def sort_rows(
         for i in range(end[h] - starts[h]):  # never ahead of the row being read
             ranks[indptr[h] + i], counts[indptr[h] + i] = ranks[starts[h] + i], counts[starts[h] + i]
     n_pairs = indptr[n_histories]
+    if n_pairs == len(terms):
+        return indptr, ranks, counts
     return indptr, ranks[:n_pairs].copy(), counts[:n_pairs].copy()
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, encode_texts
 from queryveil.core.display import counted
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Floor, KeptValues, Owners, ReleasedHistories
-from queryveil.core.rows import IntArray, gather_rows, row_numbers, select_entries
+from queryveil.core.rows import Int32Array, IntArray, gather_rows, row_numbers, select_entries
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.outcomes import KeptPairs
@@ -29,23 +29,31 @@ def decode_histories(rows: pa.Table, unit: Literal["term", "query"]) -> Released
     for name in ("user", unit):
         if rows[name].null_count:
             raise ReleaseError(f"the release has rows without a {name}; it is damaged.")
-    users, user = np.unique(as_array(rows["user"]), return_inverse=True)
-    encoded = rows[unit].combine_chunks().dictionary_encode()
-    term = as_array(encoded.indices.cast(pa.int64()))
-    terms = tuple(encoded.dictionary.to_pylist())
-    keys, counts = np.unique(user * max(len(terms), 1) + term, return_counts=True)
-    history, ids = np.divmod(keys, max(len(terms), 1))
-    indptr = np.searchsorted(history, np.arange(len(users) + 1)).astype(np.int64)
+    user, (term, terms) = as_array(rows["user"]), encode_texts(rows[unit])
+    users, indptr, ids, counts = _sort_items(user, term, len(terms))
     partition: NDArray[np.int32] | None = None
     if "partition" in rows.column_names:
         if rows["partition"].null_count or not pa.types.is_string(rows["partition"].type):
             raise ReleaseError("the release has rows without a partition; it is damaged.")
         value = as_array(rows["partition"].combine_chunks().dictionary_encode().indices.cast(pa.int32()))
-        partition = np.full(len(users), -1, np.int32)
-        partition[user] = value
-        if not np.array_equal(partition[user], value):
+        partition, history = np.full(len(users), -1, np.int32), np.searchsorted(users, user)
+        partition[history] = value
+        if not np.array_equal(partition[history], value):
             raise ReleaseError("the release has a history in two partitions; it is damaged.")
-    return ReleasedHistories(users, indptr, ids.astype(np.int32), counts.astype(np.int32), terms, partition, unit)
+    return ReleasedHistories(users, indptr, ids, counts, terms, partition, unit)
+
+
+def _sort_items(user: IntArray, item: Int32Array, n_items: int) -> tuple[IntArray, IntArray, Int32Array, Int32Array]:
+    """Return the users, ascending, and where each one's items begin; their items, ascending, and how often each is."""
+    is_first = np.append(True, user[1:] > user[:-1])[: len(user)]  # of its user
+    if (is_first[1:] | ((user[1:] == user[:-1]) & (item[1:] > item[:-1]))).all():  # as rows are written
+        indptr = np.append(np.flatnonzero(is_first), len(user))
+        return user[is_first], indptr, item, np.ones(len(item), np.int32)
+    users, history = np.unique(user, return_inverse=True)
+    keys, counts = np.unique(history * max(n_items, 1) + item, return_counts=True)
+    history, items = np.divmod(keys, max(n_items, 1))
+    indptr = np.searchsorted(history, np.arange(len(users) + 1)).astype(np.int64)
+    return users, indptr, items.astype(np.int32), counts.astype(np.int32)
 
 
 @dataclass(frozen=True)

@@ -83,15 +83,16 @@ def write_private(
     folder: Folder, profiles: Profiles, release_ids: IntArray, run: RunRecord, history_of: IntArray | None = None
 ) -> None:
     """Write membership, profiles and the run record; a history in several pieces has a row for each (`history_of`)."""
-    membership, pairs = tables_of(profiles)
+    tables = tables_of(profiles)  # one after the other, since they are large
     history = np.arange(profiles.n_histories) if history_of is None else history_of
-    membership = membership.take(arrow_numbers(history))
+    membership = next(tables).take(arrow_numbers(history))
     membership = membership.append_column("release_id", arrow_numbers(release_ids, release_ids < 0))
     if profiles.partition is not None:
         values = arrow_texts(profiles.partition_values)
         membership = membership.append_column("partition", values.take(arrow_numbers(profiles.partition[history])))
-    for name, table in ((MEMBERSHIP, membership), (PROFILES, pairs)):
-        write_file(folder / name, parquet_bytes(table), 0o600)
+    write_file(folder / MEMBERSHIP, parquet_bytes(membership), 0o600)
+    del membership
+    write_file(folder / PROFILES, parquet_bytes(next(tables)), 0o600)
     run.write(folder)
 
 
@@ -110,16 +111,16 @@ def write_contributors(folder: Folder, group_of: Mapping[str, int], frozen: Sequ
     write_file(folder / CONTRIBUTORS, parquet_bytes(table), 0o600)
 
 
-def tables_of(profiles: Profiles) -> tuple[pa.Table, pa.Table]:
-    """Return the owners of histories (`person, history`) and their content (`history, term, count`, weights if any)."""
+def tables_of(profiles: Profiles) -> Iterator[pa.Table]:
+    """Yield the owners of histories (`person, history`) and their content (`history, term, count`, weights if any)."""
     persons = arrow_texts(profiles.persons).take(arrow_numbers(profiles.owner))
+    yield pa.table({"person": persons, "history": arrow_numbers(np.arange(profiles.n_histories))})
     entries = arrow_texts(profiles.vocabulary).take(arrow_numbers(profiles.ids))
     history, counts = arrow_numbers(row_numbers(profiles.indptr)), arrow_numbers(profiles.counts)
     pairs = {"history": history, "term": entries, "count": counts}
     if profiles.weights is not None:
         pairs["weight"] = arrow_numbers(profiles.weights)
-    numbers = arrow_numbers(np.arange(profiles.n_histories))
-    return pa.table({"person": persons, "history": numbers}), pa.table(pairs)
+    yield pa.table(pairs)
 
 
 @contextmanager

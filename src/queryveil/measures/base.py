@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from queryveil.core.errors import InputError
-from queryveil.core.rows import Int32Array, IntArray, row_numbers
+from queryveil.core.rows import Int32Array, IntArray
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind
 from queryveil.market.table import Market
@@ -14,6 +14,7 @@ from queryveil.measures import NEEDS_MARKET
 
 # whether every person has one history; else whether it is known which released histories belong to the same person
 Ownership = Literal["one each", "known", "unknown"]
+_AT_ONCE = 500_000  # pairs that are looked up, to save memory
 UNKNOWN_OCCURRENCES = "needs --private, or a release of kind log"
 
 
@@ -47,12 +48,19 @@ class Comparison:
             return None
         original, released = self.original, self.released
         number = {entry: i for i, entry in enumerate(original.vocabulary)}
-        original_id = np.array([number.get(entry, -1) for entry in released.vocabulary], np.int64)
-        width = len(original.vocabulary) + 1  # one more id, for terms that the original does not have
-        keys = row_numbers(original.indptr) * width + original.ids  # (history, id) as one number, ascending
-        wanted = np.repeat(self.history_of, np.diff(released.indptr)) * width + original_id[released.ids] % width
-        position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[position] == wanted, original.counts[position], 0)
+        width = len(number) + 1  # the last id is for terms that the original does not have
+        original_id = np.array([number.get(entry, width - 1) for entry in released.vocabulary], np.int32)
+        keys = np.repeat(np.arange(original.n_histories) * width, np.diff(original.indptr))
+        keys += original.ids  # (history, id) as one number, ascending
+        wanted = np.repeat(self.history_of * width, np.diff(released.indptr))
+        wanted += original_id[released.ids]
+        occurrences = np.empty(len(wanted), np.int32)
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            position = np.searchsorted(keys, wanted[some])
+            position[position == len(keys)] = 0
+            occurrences[some] = np.where(keys[position] == wanted[some], original.counts[position], 0)
+        return occurrences
 
     def required_market(self, measure: str) -> Market:
         """Return the market table; raise an error if it was not given."""

@@ -36,7 +36,7 @@ from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
-from queryveil.release.reader import Release, read_files
+from queryveil.release.reader import read_files
 from queryveil.release.writer import MemoryStaging, WrittenRows, open_staging, write_rows
 from queryveil.report.attacks import AttackReport
 from queryveil.semantics import SemanticOptions
@@ -74,9 +74,7 @@ class LocalRun(ReleaseRun):
         if sum(path.stat().st_size for path in files if path.is_file()) > _LARGE:
             Thread(target=_warm_up).start()
         with open_source(source, plan.kind, self.progress) as (log, profiles):
-            if log is not None and plan.kind.needs_profiles_only:
-                log.close()  # its memory is better used by the method
-                release_freed_memory()
+            release_freed_memory()
             for each in self._input_loaders:
                 profiles = each.provide(profiles, self._method_inputs)
             outcome = run_method(MethodTask(profiles, plan.method, self._rng, self._method_inputs, self.progress))
@@ -85,6 +83,7 @@ class LocalRun(ReleaseRun):
             self._kept = plan.kept_columns(outcome.found)
             self._content = plan.kind.encode(outcome, profiles, log, self._kept)
             refuse_published(self._content.rows, source.excluded)
+            release_freed_memory()
             steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome
         meaning, partition = self._method_inputs.find(SemanticOptions), None
@@ -110,7 +109,10 @@ class LocalRun(ReleaseRun):
             if staged.private is not None:
                 self._write_private(staged.private)
             self._folder = staged.release
-            yield staged, write_rows(staged, self._content.rows)
+            written = write_rows(staged, self._content.rows)
+            self._content = replace(self._content, rows=self._content.rows.schema.empty_table())  # they are read back
+            release_freed_memory()
+            yield staged, written
 
     def _write_private(self, folder: Folder) -> None:
         """Write everything of the private folder."""
@@ -139,9 +141,12 @@ class LocalRun(ReleaseRun):
         released = read_files(self._folder, manifest)
         if released.faults:
             raise InputError(f"{self.locations[0]}: {released.faults[0]} while it was written; try again.")
-        return evidence_of_new_rows(
+        evidence = evidence_of_new_rows(
             self.plan.kind, released.rows, self._profiles, self._content, manifest, self._method_inputs
         )
+        del released
+        release_freed_memory()
+        return evidence
 
     def measure(self, evidence: Evidence, manifest: Manifest) -> list[Score]:
         """Take the default measures of the kind."""
@@ -155,7 +160,7 @@ class LocalRun(ReleaseRun):
 
         out, given, source = self.locations[0], self.plan.request, self.plan.source
         request = AttackRequest(release=out, against=(), attacks=given.attacks, taxonomy=given.semantics.taxonomy)
-        release = Release(self._folder, manifest, self._content.rows)
+        release = read_files(self._folder, manifest, check_rows=False)
         folder = MemoryPath("the private folder")
         self._write_private(folder)
         bind(folder, manifest.content_sha256, manifest.field_digests())
@@ -188,7 +193,7 @@ def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[t
                 raise InputError(
                     f"--keep {column}: the log has no {column.name}; leave it out or name its column by --columns."
                 )
-        yield log, build(log, unit=kind.unit, progress=progress)
+        yield log, build(log, unit=kind.unit, closes_log=kind.needs_profiles_only, progress=progress)
 
 
 def run_method(task: MethodTask) -> Outcome:

@@ -18,11 +18,12 @@ from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.files import check_new_file, write_new_file
 from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.memory import release_freed_memory
 from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
-from queryveil.core.rows import IntArray, indptr_of, row_numbers
+from queryveil.core.rows import IntArray, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumn
 from queryveil.histories.build import assemble, build
@@ -307,16 +308,15 @@ def compare_to_original(
 
         coverage(original, market)  # refuses a table that has no term of the log
     released, owners = evidence.find(ReleasedHistories) or evidence.get(ReleasedVocabularies), evidence.find(Owners)
-    history = row_numbers(released.indptr, np.int32)
     owner = np.arange(len(released.users), dtype=np.int32) if owners is None else owners.person
-    occurrences = row_numbers(indptr_of(released.counts))
     profiles = assemble(
-        history[occurrences],
-        released.ids[occurrences],
+        np.repeat(row_numbers(released.indptr, np.int32), released.counts),
+        np.repeat(released.ids, released.counts),
         arrow_texts(released.terms, pa.large_string()),
         owner,
     )
     histories = None if owners is None else map_histories(owners)[profiles.log_history]
+    release_freed_memory()
     return Comparison(kind, original, profiles, histories, market)
 
 
