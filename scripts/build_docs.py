@@ -4,17 +4,16 @@
 """
 
 import inspect
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
 import queryveil
-from queryveil.cli import COMMANDS
+from queryveil.cli import COMMANDS, app
 from queryveil.core.names import CATEGORIES, Declaration, Parameter, declarations, plural
 from queryveil.core.options import Option, OptionGroup
 from queryveil.engines import EngineOptions
@@ -60,12 +59,10 @@ def commands_page() -> str:
 
 
 def _help(command: tuple[str, ...]) -> str:
-    environment = {**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
-    output = subprocess.run(
-        [sys.executable, "-m", "queryveil", *command, "--help"], check=True, capture_output=True, env=environment
-    ).stdout.decode()
-    lines = [line.rstrip() for line in output.replace("python -m queryveil", "queryveil").strip().splitlines()]
-    return "\n".join(lines) + "\n"
+    result = CliRunner().invoke(app, [*command, "--help"], prog_name="queryveil", terminal_width=98)
+    if result.exit_code:
+        raise RuntimeError(f"queryveil {' '.join(command)} --help fails: {result.output}")
+    return "\n".join(line.rstrip() for line in result.output.strip().splitlines()) + "\n"
 
 
 def names_page() -> str:

@@ -269,10 +269,8 @@ def test_a_release_of_groups_is_refused_and_the_kinds_are_named(
         "generate {release}/log.tsv --users 100",
     ],
 )
-def test_nothing_is_written_into_a_release(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
-    log, release, private = tmp_path / "log.tsv", tmp_path / "out", tmp_path / "private"
-    queryveil.generate(log, users=100, seed=1)
-    queryveil.anonymize(log, "query_k(k=2)", release, private=private)
+def test_nothing_is_written_into_a_release(made: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    log, release, private = made / "log.tsv", made / "queries", made / "queries-private"
     before = sorted(release.rglob("*"))
     words = [word.format(log=log, release=release, private=private) for word in command.split(" ")]
     assert run(words) == 2

@@ -48,19 +48,16 @@ class Kernel:
         return self._dispatchers[is_entry]
 
     def _compile(self, is_entry: bool) -> Callable[..., Any]:
-        import numba
-
         from queryveil.kernels.cache import KernelCache
-        from queryveil.kernels.compiler import KernelCompiler
+        from queryveil.kernels.compiler import KernelCompiler, KernelDispatcher
 
         scope = dict(self.function.__globals__)
         for name in self.function.__code__.co_names:
             if isinstance(scope.get(name), Kernel):
                 scope[name] = scope[name].compiled(is_entry=False)
         function = FunctionType(self.function.__code__, scope, self.function.__name__, self.function.__defaults__)
-        options: Any = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": KernelCompiler}
-        decorate: Any = numba.njit
-        dispatcher = decorate(no_cpython_wrapper=not is_entry, **options)(function)
+        options = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": not is_entry}
+        dispatcher: Any = KernelDispatcher(function, {}, options, pipeline_class=KernelCompiler)
         if is_entry:
             dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
         return cast(Callable[..., Any], dispatcher)

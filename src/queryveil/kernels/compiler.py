@@ -7,12 +7,14 @@ optimised again. What only kernels call needs neither: it is optimised once, as 
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite.binding import Linkage  # type: ignore[import-untyped]
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.registry import CPUDispatcher, cpu_target
 
 from queryveil.kernels import watchers
 
@@ -27,6 +29,14 @@ class KernelFlags(Flags):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KernelFlags) and self._values == other._values
+
+
+class KernelDispatcher(CPUDispatcher):
+    """A kernel with its compiled versions, one for each combination of types."""
+
+    def get_call_template(self, args: Sequence[Any], kws: Any) -> Any:
+        """Return what types a call by another kernel: the same ones for a constant as for any other number."""
+        return super().get_call_template([types.unliteral(each) for each in args], kws)
 
 
 class LinkedLibrary(JITCodeLibrary):
@@ -74,12 +84,13 @@ class KernelCompiler(Compiler):
         is_collecting = gc.isenabled()
         gc.disable()  # what the compiler allocates lives on, and going through it takes a seventh of the time
         codegen._library_class = LinkedLibrary
+        cpu_target.target_context.create_cfunc_wrapper = lambda *_: None  # numba's own functions get one unasked
         started = time.monotonic()
         _notify(True)
         try:
             result = super().compile_extra(function)
         finally:
-            del codegen._library_class
+            del codegen._library_class, cpu_target.target_context.create_cfunc_wrapper
             if is_collecting:
                 gc.enable()
             _seconds[0] += time.monotonic() - started

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.kernels import jit
+from queryveil.kernels.order import maximum_of
 
 
 @jit
@@ -96,7 +97,7 @@ def first_bytes(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[
 @jit
 def by_falling(values: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Sort an order by descending value with a stable counting sort, leaving out values of 0."""
-    position = np.zeros(values.max() + 1, np.int64)
+    position = np.zeros(maximum_of(values) + 1, np.int64)
     for value in values:
         position[value] += 1
     n_used = 0

@@ -9,6 +9,16 @@ Integers = NDArray[np.int64] | NDArray[np.int32]
 
 
 @jit
+def maximum_of(values: Integers) -> int:
+    """Return the largest of numbers that are not negative, 0 if there are none."""
+    largest = 0
+    for value in values:
+        if value > largest:
+            largest = value
+    return largest
+
+
+@jit
 def at_most(positions: NDArray[np.int64], keys: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Return the positions whose key is at most the limit, in their order."""
     kept, n_kept = np.empty(len(positions), np.int64), 0

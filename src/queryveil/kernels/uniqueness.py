@@ -81,7 +81,7 @@ def _holds(row: NDArray[np.int32], terms: NDArray[np.int32]) -> bool:
     for j in range(len(terms) - 1, -1, -1):  # the rarest first: it is the least likely to be there
         if terms[j] < 0:
             break
-        position = np.searchsorted(row[:end], terms[j])
+        position = _skip(row, 0, end, terms[j])
         if position == end or row[position] != terms[j]:
             return False
         end = position

@@ -162,7 +162,8 @@ def _record_violations(histories: Histories, lists: Candidates, counts: OwnerCou
             _rank_terms(histories, lists, counts, term)
             if support < figures[LOWEST] or _is_current_first(counts.worst):
                 figures[LOWEST] = support
-                counts.worst[0] = counts.worst[1]
+                for position in range(counts.worst.shape[1]):  # a copy of the row takes a second to compile
+                    counts.worst[0, position] = counts.worst[1, position]
 
 
 @jit

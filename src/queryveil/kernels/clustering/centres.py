@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from queryveil.kernels import NOT_NEGATIVE, jit
 from queryveil.kernels.clustering.matching import Sides, assign, finish, make_sides
+from queryveil.kernels.order import maximum_of
 from queryveil.kernels.semantics import Ancestry
 
 FAR = 255  # a distance in one byte: more than the limit
@@ -107,10 +108,11 @@ def words_below(ancestry: Ancestry, n_nodes: int) -> tuple[NDArray[np.int64], ND
     indptr = np.zeros(n_nodes + 1, np.int64)
     for node in nodes:
         indptr[node + 1] += 1
-    indptr = np.cumsum(indptr)
+    for node in range(n_nodes):
+        indptr[node + 1] += indptr[node]
     fill = indptr[:-1].copy()
     words = np.empty(len(nodes), np.uint32)
-    for height in range(heights.max() + 1 if len(heights) else 0):
+    for height in range(maximum_of(heights) + 1):
         for word in range(len(ancestry.middle)):
             for i in range(ancestry.indptr[word], ancestry.indptr[word + 1]):
                 if heights[i] == height:

@@ -23,6 +23,7 @@ from queryveil.kernels.clustering.centres import (
 )
 from queryveil.kernels.clustering.matching import NONE, finish
 from queryveil.kernels.clustering.search import nearest
+from queryveil.kernels.order import maximum_of
 
 TIE_BITS = 24
 
@@ -38,7 +39,7 @@ def grow_cluster(
     cluster = begin(bags, seed)
     first = centre = centre_of(cluster, bags, cache, rule)
     first_prices = prices = np.zeros(len(first.units), np.int64)
-    is_barred = np.zeros(bags.owner.max() + 1, np.bool_)
+    is_barred = np.zeros(maximum_of(bags.owner) + 1, np.bool_)
     for size in range(1, rule.k):
         is_barred[bags.owner[cluster.members[size - 1]]] = True
         t = nearest(centre, bags, alive, is_barred, prices)
