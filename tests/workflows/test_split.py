@@ -24,6 +24,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+OF_PEOPLE = pytest.mark.parametrize("made", [("people", "all"), ("people", "pairs")], indirect=True)
+
+
 @pytest.fixture(scope="module", params=[*((name, "all") for name in OPTIONS), ("people", "pairs"), ("log", "pairs")])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder, options = tmp_path_factory.mktemp("split"), OPTIONS[request.param[0]]
@@ -106,12 +109,11 @@ def test_ids_are_ranks_of_content_and_no_column_tells_the_layer(made: tuple[Path
     assert list(content.values()) == sorted(content.values())
 
 
+@OF_PEOPLE
 def test_every_change_of_a_cell_that_breaks_the_claim_is_found(
     made: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    folder, options = made
-    if options:
-        return
+    folder, _ = made
     rows = rows_of(folder)
     rare = next(row for row in rows if sum(row["term"] == other["term"] for other in rows) == min_holders(rows))
     for number, row in enumerate(rows):
@@ -145,12 +147,11 @@ def write_histories(rows: list[dict[str, Any]], folder: Path) -> Path:
     return path
 
 
+@OF_PEOPLE
 def test_a_term_in_two_pieces_of_a_person_is_found_with_the_private_folder(
     made: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    folder, options = made
-    if options:
-        return
+    folder, _ = made
     history = {row["release_id"]: row["history"] for row in members_of(folder)}
     copy = tmp_path / "copy"
     shutil.copytree(folder / "out", copy)
@@ -188,14 +189,13 @@ def test_why_tells_terms_of_other_pieces(made: tuple[Path, dict[str, Any]]) -> N
 
 
 def test_measures_count_people(made: tuple[Path, dict[str, Any]]) -> None:
-    folder, options = made
+    folder, _ = made
     log = folder / "log.csv"
-    reading = {name: value for name, value in options.items() if name == "none"}
-    scores = queryveil.measure(folder / "out", log, private=folder / "out-private", **reading)
+    scores = queryveil.measure(folder / "out", log, private=folder / "out-private")
     users = next(score for score in scores if score.label == "users")
     assert users.base == "people"
     assert users.value is not None and users.value <= 100
-    blind = queryveil.measure(folder / "out", log, measures=["retention"], **reading)
+    blind = queryveil.measure(folder / "out", log, measures=["retention"])
     assert next(score for score in blind if score.label == "users").base == "histories"
 
 

@@ -58,8 +58,10 @@ def size_to_count(m: int, *, is_fis: bool) -> int:
 
 def _in_threads(count: Callable[[int, int], Part], ranges: Sequence[tuple[int, int]], progress: Progress) -> list[Part]:
     """Return what each range of terms gives."""
-    if len(ranges) == 1:
-        return [count(*ranges[0])]
+    if len(ranges) == 1:  # threads cost more than counting so little
+        only = count(*ranges[0])
+        progress("counting combinations", 1, 1)
+        return [only]
     parts = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
