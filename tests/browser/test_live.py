@@ -70,8 +70,7 @@ def test_states_of_many_runs_in_many_tabs_are_those_of_the_service(
             assert median(lags) < LONGEST_LAG  # a busy machine stops everything for longer now and then
             page.goto("/")
             page.go_back()
-            states = {run: server.get(f"/runs/{run}")["state"] for run in runs}
-            until(lambda: states_on(page).items() >= states.items())
+            until(lambda: states_on(page).items() >= {run: server.get(f"/runs/{run}")["state"] for run in runs}.items())
 
 
 def test_run_that_ended_is_announced_on_any_page(browser: Browser, server: Server, demo: DemoReleases) -> None:

@@ -118,8 +118,10 @@ class SensitivityModel(Brief):
         return added, tuple(word for word in words if word not in self._weight_of)
 
     def with_words(self, words: Mapping[str, float]) -> "SensitivityModel":
-        """Return the model with added words; a query of one such word alone gets the given probability."""
-        return self.with_weights({word: float(np.log(p / (1 - p))) - self.base for word, p in words.items()})
+        """Return the model with added words; a query of one such word alone gets at least the given probability."""
+        known = dict(zip(self.words, self.weights.tolist(), strict=True))
+        given = {word: float(np.log(p / (1 - p))) - self.base for word, p in words.items()}
+        return self.with_weights({word: max(weight, known.get(word, weight)) for word, weight in given.items()})
 
     def with_weights(self, weights: Mapping[str, float]) -> "SensitivityModel":
         """Return the model with added words, each of which adds a given weight."""

@@ -110,7 +110,8 @@ class LocalRun(ReleaseRun):
                 self._write_private(staged.private)
             self._folder = staged.release
             written = write_rows(staged, self._content.rows)
-            self._content = replace(self._content, rows=self._content.rows.schema.empty_table())  # they are read back
+            empty = pa.Table.from_batches([], schema=self._content.rows.schema)  # `empty_table` would import pandas
+            self._content = replace(self._content, rows=empty)  # they are read back
             release_freed_memory()
             yield staged, written
 
