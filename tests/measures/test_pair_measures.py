@@ -1,6 +1,7 @@
 """SPI, JSD, impressions, PEL, exposed and worst: the papers' properties and toy cases, and slow twins."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import log2, nan
 from statistics import mean, stdev
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queryveil.core.errors import UnknownNameError
+from queryveil.core.log_pair import LogPair
 from queryveil.core.names import resolve
 from queryveil.measures import DECLARATIONS
 from queryveil.measures.privacy.pairs import (
@@ -32,6 +34,16 @@ SPI, EXPOSED = resolve("measure", "spi"), resolve("measure", "exposed")
 
 TEN = dict.fromkeys("abcdefghij", 1)
 ONE_SENSITIVE = {query: float(query == "a") for query in TEN}
+
+
+def test_figures_do_not_depend_on_how_queries_are_numbered() -> None:
+    rng = np.random.default_rng(1)
+    rows = 1 + rng.integers(0, 9, (3, 60))
+    pair = LogPair(np.array([0, 20, 60]), np.arange(60, dtype=np.int32), rows[0], rows[1], ("a", "b"), 1 / rows[2])
+    for _ in range(50):
+        order = np.concatenate((rng.permutation(20), 20 + rng.permutation(40)))
+        other = replace(pair, before=rows[0][order], after=rows[1][order], sensitivity=1 / rows[2][order])
+        assert spi_by_person(other, SPI).tolist() == spi_by_person(pair, SPI).tolist()
 
 
 @given(people, sensitivities)

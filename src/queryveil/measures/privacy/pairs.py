@@ -35,6 +35,8 @@ NIL = "these count as one nil document of weight 1"
 EQUAL_SIZES = "compare releases of equal size only: a sensitive document weighs little, released or not"
 
 ROUNDING = 1e-9  # by which a sum that is 100 % may be above it
+_MARGIN = 1.37  # so that sums which are whole numbers or simple fractions are not next to a power of two
+_SMALLEST_EXPONENT = -1000  # of a power of two by which numbers can be divided
 
 ByPerson = Callable[[LogPair, ResolvedName], FloatArray]
 
@@ -131,7 +133,16 @@ def _required(sensitivity: FloatArray | None) -> FloatArray:
 
 
 def _sum_by_person(pair: LogPair, values: FloatArray) -> FloatArray:
-    return np.bincount(pair.person, values, minlength=pair.n_people).astype(np.float64)
+    """Return the sum of each person's values, the same to the last bit in whatever order queries are numbered.
+
+    The leading digits of values, multiples of a power of two for which all digits of the person's sum fit into a
+    number, are added without error, and then what is left of them.
+    """
+    sums = np.bincount(pair.person, np.abs(values), minlength=pair.n_people) * _MARGIN
+    quantum = np.ldexp(1.0, np.maximum(np.frexp(sums)[1] - 51, _SMALLEST_EXPONENT))[pair.person]
+    leading = np.rint(values / quantum) * quantum
+    added = (np.bincount(pair.person, part, minlength=pair.n_people) for part in (leading, values - leading))
+    return np.add(*added, dtype=np.float64)
 
 
 def spi_by_person(pair: LogPair, measure: ResolvedName) -> FloatArray:
