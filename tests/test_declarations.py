@@ -81,3 +81,13 @@ def test_promises_count_in_singular_and_plural(m: int, known: str) -> None:
     promise, limits = guarantee_of(claim).sentences(claim)
     assert promise.startswith(f"Whoever knows up to {known} of a released history")
     assert limits[0] == f"An attacker who knows more than {known} of a person may single that person out."
+
+
+def test_a_guarantee_is_known_to_few_modules_besides_its_own() -> None:
+    """The bound on inference: its own modules, and the declarations of guarantee, method and list; reasons name it."""
+    own = re.compile(r"(^|/|_)(coherence|inference|sensitive_terms(_input)?|explain_inference|verify_inference)\.py$")
+    names = re.compile(r"coherence|COHERENCE|sensitive_terms|SensitiveTerms|bound_inference|explain_inference")
+    found = {str(path.relative_to(SOURCE)) for path in FILES if names.search(path.read_text())}
+    others = {path for path in found if not own.search(path)}
+    # thinning counts combinations by the same kernel
+    assert others - {"methods/thinning.py"} == {"guarantees.py", "methods/__init__.py", "workflows/owner_lists.py"}

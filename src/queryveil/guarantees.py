@@ -296,7 +296,7 @@ PPP = Guarantee(
     functions={"local": "queryveil.verifiers.ppp:verify"},
     kinds=("queries",),
     unit="query",
-    inputs=("word_lists",),
+    inputs=("places",),
     principles={
         "none": Principle("No query in the release holds a person name, a place or a private word of the lists used."),
         "only": Principle(

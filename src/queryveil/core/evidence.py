@@ -29,9 +29,13 @@ class Views:
         self._providers.pop(view, None)
         self._views.pop(view, None)
 
+    def types(self) -> tuple[type[Any], ...]:
+        """Return the types of the objects."""
+        return tuple({**self._views, **self._providers})
+
     def build_all(self) -> tuple[object, ...]:
         """Build the objects that were not used yet, and return all."""
-        return tuple(filter(None, (self.find(view) for view in {**self._views, **self._providers})))
+        return tuple(filter(None, map(self.find, self.types())))
 
     def find(self, view: type[View]) -> View | None:
         """Return the object of a type, or None if there is none."""

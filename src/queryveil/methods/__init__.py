@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import queryveil.guarantees as guarantees
 from queryveil.core.names import Flag, Integer, Parameter, Real, Word
-from queryveil.methods.base import Method, Suggestion
+from queryveil.methods.base import Method, Refinement, Suggestion
 
 _INFERENCE = tuple(
     replace(parameter, is_optional=True, goes_with=("split", "none"))
@@ -61,7 +61,15 @@ KM = Method(
     paper=guarantees.KM.paper,
     functions={"local": "queryveil.methods.km:run", "spark": "queryveil.methods.distributed.km:run"},
     guarantee="km",
-    stronger={"h": "coherence"},
+    refinements={
+        "h": Refinement(
+            "coherence",
+            {
+                "local": "queryveil.methods.coherence:bound_inference",
+                "spark": "queryveil.methods.distributed.coherence:bound_inference",
+            },
+        )
+    },
     kinds=("histories", "log"),
     inputs=("term_values", "sensitive_terms", "weaker_release"),
     spark_only={"target": ("logsize",), "algorithm": ("best",), "split": ("none", "layers", "all"), "thin": (0,)},
@@ -291,7 +299,7 @@ PPP = Method(
     functions={"local": "queryveil.methods.ppp:run"},
     guarantee="ppp",
     kinds=("queries",),
-    inputs=("word_lists",),
+    inputs=("places",),
 )
 
 DECLARATIONS = (KM, LINKABILITY, VOCABULARY, GENERALIZE, SUPPRESS, QUERY_K, PPP)

@@ -1,7 +1,9 @@
 """What a method is, what it is given and what it returns."""
 
-from collections.abc import Mapping
+import pkgutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +39,7 @@ class Method(Declaration):
     """
 
     guarantee: str = ""
-    stronger: Mapping[str, str] = field(default_factory=dict)  # parameter → the guarantee of a run that is given it
+    refinements: Mapping[str, "Refinement"] = field(default_factory=dict)  # parameter → what a run given it does more
     kinds: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()  # names of inputs besides the profiles (`queryveil.workflows.inputs`)
     one_of: tuple[str, ...] = ()  # optional parameters of which exactly one is given
@@ -57,11 +59,28 @@ class Method(Declaration):
 
     def guarantee_given(self, method: ResolvedName) -> Guarantee:
         """Return the declaration of the guarantee of a run, whose parameters may not be known yet."""
-        given = (guarantee for parameter, guarantee in self.stronger.items() if parameter in method.values)
-        declared = declarations("guarantee")[next(given, self.guarantee)]
+        refinement = self.refinement(method)
+        declared = declarations("guarantee")[self.guarantee if refinement is None else refinement.guarantee]
         if not isinstance(declared, Guarantee):
             raise TypeError(f"{declared.name} is no guarantee")
         return declared
+
+    def refinement(self, method: ResolvedName) -> "Refinement | None":
+        """Return what a run does more by its parameters."""
+        return next((each for parameter, each in self.refinements.items() if parameter in method.values), None)
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A last step of a method by which a run keeps a stronger guarantee."""
+
+    guarantee: str
+    functions: Mapping[str, str]  # engine → "module:function", which the method calls
+
+    def load(self, engine: str) -> Callable[..., Any]:
+        """Import and return the function of an engine."""
+        function: Callable[..., Any] = pkgutil.resolve_name(self.functions[engine])
+        return function
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
 from queryveil.core.rows import FloatArray
 from queryveil.histories.profiles import Profiles
@@ -32,6 +31,8 @@ from queryveil.kernels.km.inference import (
 )
 from queryveil.kernels.km.supports import are_distinct, postings
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
+from queryveil.methods.base import MethodTask
+from queryveil.methods.targets import TermValues, objective
 
 Mask = NDArray[np.bool_]
 _BUDGET = 20_000_000  # steps of kernel work between two progress reports: well under a second
@@ -40,18 +41,13 @@ _EVERY = 2  # passes of putting back: one changes what fits after it
 
 
 def bound_inference(
-    profiles: Profiles,
-    mask: Mask,
-    method: ResolvedName,
-    terms: SensitiveTerms,
-    gain: FloatArray,
-    enforce_km: Callable[[Profiles], Mask],
-    progress: Progress,
-) -> tuple[Mask, dict[str, object]]:
-    """Return which pairs stay of those of a (k,m)-anonymous mask, and a summary.
+    task: MethodTask, profiles: Profiles, mask: Mask, enforce_km: Callable[[Profiles], Mask]
+) -> tuple[Mask, dict[str, float], dict[str, object]]:
+    """Return which pairs stay of those of a (k,m)-anonymous mask, the threshold of the model if any, and a summary.
 
     `enforce_km` returns which pairs of profiles stay by (k,m)-anonymity alone.
     """
+    method, terms, progress = task.method, task.inputs.get(SensitiveTerms), task.progress
     share = Fraction(str(method.real("h")))
     bound = Bound(method.integer("k"), method.integer("m"), share.numerator, share.denominator)
     sensitive = terms.mark(profiles.vocabulary)
@@ -67,10 +63,11 @@ def bound_inference(
         stays = enforce_km(left)
         n_sensitive, n_rare = n_sensitive + deleted, n_rare + int(np.count_nonzero(~stays))
         log.kept[np.flatnonzero(log.kept)[~stays]] = False
-    n_back = _put_back(log, bound, gain[mask], progress)
+    goal = objective(method.word("target"), profiles, task.inputs.find(TermValues) or TermValues())
+    n_back = _put_back(log, bound, goal.gain[mask], progress)
     result = np.zeros(len(mask), np.bool_)
     result[mask] = log.kept
-    return result, {
+    summary: dict[str, object] = {
         "sensitive terms": int(np.count_nonzero(sensitive)),
         "combinations from which a sensitive term followed too surely": n_found,
         "sensitive terms deleted from histories for that": n_sensitive,
@@ -78,6 +75,7 @@ def bound_inference(
         "of these put back": n_back,
         "rounds": rounds,
     }
+    return result, {} if terms.threshold is None else {"threshold": terms.threshold}, summary
 
 
 def terms_of(profiles: Profiles, sensitive: Mask, kept: Mask) -> Terms:

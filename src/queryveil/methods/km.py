@@ -11,6 +11,8 @@ ties go to the largest id (ties=random: to a random one, as published); a term i
 single terms included, until nothing changes.
 """
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,10 +20,8 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.supports import term_postings
-from queryveil.lexicons.sensitive_terms import SensitiveTerms
-from queryveil.methods.base import MethodTask
+from queryveil.methods.base import MethodTask, method_of
 from queryveil.methods.best import best
-from queryveil.methods.coherence import bound_inference
 from queryveil.methods.deletion import count_combinations, delete, rule_for, size_to_count
 from queryveil.methods.pieces import split_histories
 from queryveil.methods.targets import TermValues, objective
@@ -65,8 +65,9 @@ def _delete(task: MethodTask) -> KeptPairs:
         kept = thin_out(source, kept, method.real("thin"), k, m, task.rng, progress)
         summary["pairs deleted without need"] = n_kept - int(np.count_nonzero(kept))
     found: dict[str, int | float] = {}
-    if "h" in method.values:
-        kept, found, more = _bound_inference(task, source, kept)
+    refinement = method_of(method).refinement(method)
+    if refinement is not None:
+        kept, found, more = refinement.load("local")(task, source, kept, partial(_enforce, task, source))
         summary |= more
     mask = kept
     if start is not None:
@@ -75,23 +76,13 @@ def _delete(task: MethodTask) -> KeptPairs:
     return KeptPairs(mask, summary={**summary, "pairs deleted": int(np.count_nonzero(~mask))}, found=found)
 
 
-def _bound_inference(
-    task: MethodTask, source: Profiles, kept: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], dict[str, int | float], dict[str, object]]:
-    """Return which of the kept pairs stay under the bound on inference, the threshold of the model, and a summary."""
-    method, progress, terms = task.method, task.progress, task.inputs.get(SensitiveTerms)
-    k, m, target = method.integer("k"), method.integer("m"), method.word("target")
-    term_values = task.inputs.find(TermValues) or TermValues()
-
-    def enforce_km(left: Profiles) -> NDArray[np.bool_]:
-        support = left.holder_counts()
-        support = support[: int(np.flatnonzero(support >= k).max(initial=-1)) + 1]
-        held = term_postings(left.indptr, left.ids, len(support))
-        size = size_to_count(m, is_fis=target == "fis")
-        tree = count_combinations(left, len(support), k, size, progress, held)
-        rule = rule_for(source, method, term_values, tree, len(support), task.rng)
-        return delete(left, support, tree, rule, progress, held)[0]
-
-    gain = objective(target, source, term_values).gain
-    kept, summary = bound_inference(source, kept, method, terms, gain, enforce_km, progress)
-    return kept, {} if terms.threshold is None else {"threshold": terms.threshold}, summary
+def _enforce(task: MethodTask, source: Profiles, left: Profiles) -> NDArray[np.bool_]:
+    """Return which pairs stay, by Algorithm 1, of what a refinement left of the source."""
+    method, progress = task.method, task.progress
+    support = left.holder_counts()
+    support = support[: int(np.flatnonzero(support >= method.integer("k")).max(initial=-1)) + 1]
+    held = term_postings(left.indptr, left.ids, len(support))
+    size = size_to_count(method.integer("m"), is_fis=method.word("target") == "fis")
+    tree = count_combinations(left, len(support), method.integer("k"), size, progress, held)
+    rule = rule_for(source, method, task.inputs.find(TermValues) or TermValues(), tree, len(support), task.rng)
+    return delete(left, support, tree, rule, progress, held)[0]

@@ -47,7 +47,7 @@ _FORMS: Mapping[str, Any] = {  # see `has_form`
     },
     "counts": {"before": _COUNTS, "after": _COUNTS},
     "content_sha256": DIGEST,
-    "lists?": ({"places": (None, DIGEST)}, {"sensitive_terms": DIGEST}),
+    "lists?": {"*": (None, DIGEST)},
     "excluded?": {"terms": int, "digest": DIGEST},
     "files": [{"path": str, "sha256": DIGEST, "rows?": int}],
     "fields_sha256": {"*": DIGEST},
@@ -111,7 +111,7 @@ class Manifest(Brief):
     cleaning: CleaningRecord
     counts: Mapping[str, Mapping[str, int]]  # of the log, `before`, and of the release, `after`
     content_sha256: str
-    lists: Mapping[str, Any] | None = None  # digests of a user's places, or of what says which terms are sensitive
+    lists: Mapping[str, Any] | None = None  # digests of the lists that the guarantee is about, None for the bundled
     excluded: Mapping[str, Any] | None = None  # how many terms the owner excluded, and a digest of them
     files: tuple[FileEntry, ...] = ()
     fields_sha256: Mapping[str, str] = field(default_factory=dict, compare=False)

@@ -124,7 +124,7 @@ def claim_faults(manifest: Manifest) -> list[str]:
         "counts": after["people"] > before["people"]
         or after["histories"] > before["pairs"]  # a history may be published in pieces, each of one pair or more
         or any(0 < counts["histories"] < counts["people"] for counts in (before, after)),  # some kinds have none
-        "lists": (manifest.lists is not None) != bool(guarantee.inputs),
+        "lists": {*(manifest.lists or ())} != {*guarantee.inputs},
     }
     names = ", ".join(name for name in wrong if wrong[name])
     return [f"the manifest has {names} that cannot be of a release under {claim}"] if names else []

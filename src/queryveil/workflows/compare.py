@@ -33,7 +33,7 @@ from queryveil.report.comparison import TITLE, ComparedRun, MethodComparison, re
 from queryveil.workflows.anonymize import AppliedMethod, ReleasePlan, build_manifest, plan_release
 from queryveil.workflows.earlier_releases import strength_parameters, without_parameters
 from queryveil.workflows.excluded import refuse_published
-from queryveil.workflows.inputs import MethodInput, open_inputs
+from queryveil.workflows.inputs import MethodInput, input_key, open_inputs
 from queryveil.workflows.local_run import evidence_of_new_rows, run_method
 from queryveil.workflows.measure import check_measure, take_measures
 from queryveil.workflows.requests import CompareRequest, ReleaseRequest
@@ -59,18 +59,13 @@ class _Workbench:
 
     def prepared(self, plan: ReleasePlan) -> tuple[Profiles, Views]:
         """Return the profiles as a method is to see them, and its inputs."""
-        key = _input_key(plan)
+        key = input_key(plan.method)
         if key not in self._prepared:
             profiles, views = self.profiles(plan.kind), Views()
             for each in self.inputs[key]:
                 profiles = each.provide(profiles, views)
             self._prepared[key] = profiles, views
         return self._prepared[key]
-
-
-def _input_key(plan: ReleasePlan) -> tuple[Any, ...]:
-    """Return what the inputs of a run depend on."""
-    return plan.method.declaration.name, *map(plan.method.values.get, ("target", "h", "threshold"))
 
 
 def compare(request: CompareRequest, progress: Progress = silent) -> MethodComparison:
@@ -83,7 +78,7 @@ def compare(request: CompareRequest, progress: Progress = silent) -> MethodCompa
     if request.page is not None:
         is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
         check_replaceable(request.page, "a page of a comparison", is_page, overwrite=request.force)
-    inputs = {_input_key(plan): open_inputs(plan.request, plan.method, plan.kind, progress) for plan in plans}
+    inputs = {input_key(plan.method): open_inputs(plan.request, plan.method, plan.kind, progress) for plan in plans}
     with ExitStack() as stack:
         log = stack.enter_context(open_log(request.source, progress=progress))
         cleaning = CleaningRecord(request.source.cleaning.as_record())
@@ -114,8 +109,7 @@ def _release_request(request: CompareRequest, method: ResolvedName) -> ReleaseRe
         private=Path("unused"),
         values=request.values if takes_values else None,
         market=request.market if takes_values else None,
-        sensitive=request.sensitive if "sensitive_terms" in guarantee_of(claim).inputs else None,
-        places=request.places if "word_lists" in method_of(method).inputs else None,
+        lists=request.lists.only(guarantee_of(claim).inputs),
         semantics=request.semantics,
         seed=request.seed,
     )

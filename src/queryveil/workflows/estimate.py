@@ -115,8 +115,7 @@ def _try(plan: ReleasePlan, source: LogSource, progress: Progress) -> tuple[floa
         methods=(str(plan.method),),
         values=request.values,
         market=request.market,
-        places=request.places,
-        sensitive=request.sensitive,
+        lists=request.lists,
         semantics=request.semantics,
         seed=plan.seed,
     )

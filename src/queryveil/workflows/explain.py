@@ -32,11 +32,13 @@ from queryveil.kinds.base import PLURALS
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.characters import fold
 from queryveil.release.reader import Release, load_release
-from queryveil.workflows.explain_inference import find_inference, sensitive_marker
+from queryveil.workflows.owner_lists import reasons
 from queryveil.workflows.requests import WhyRequest
 
 OWNER_ONLY = "For the owner of the log only: this shows what a person searched for. Nothing was written."
 COULD_STAY = "it could have stayed: every combination with the kept terms would still be shared widely enough"
+# finds what would follow too surely: a combination, what follows from it, who has that, and of how many
+Reasons = Callable[..., tuple[tuple[int, ...], int, int, int] | None]
 
 
 @dataclass(frozen=True)
@@ -373,7 +375,7 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
             f"{release} promises {claim}; reasons are known where terms or queries must be shared by k people."
         )
     run = folder.check_belongs(loaded.manifest.content_sha256)
-    mark = sensitive_marker(claim, run)
+    find_reason = reasons(claim, run.more)
     histories = _histories_of(folder.histories(), person, request.history)
     log = load_holdings(folder)
     wanted = None
@@ -392,7 +394,7 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
     is_common = {part: log.is_common(part, claim.integer("k")) for part in set(log.rows.part[histories].tolist())}
     for number, one in enumerate(histories):
         progress("looking for reasons", number, len(histories))
-        fates += _fates(log, original, released, one, wanted, is_common[int(log.rows.part[one])], claim, mark)
+        fates += _fates(log, original, released, one, wanted, is_common[int(log.rows.part[one])], claim, find_reason)
     progress("looking for reasons", len(histories), len(histories))
     return TermExplanation(person, str(claim), claim.integer("k"), tuple(fates), loaded.kind.unit)
 
@@ -420,7 +422,7 @@ def _fates(
     wanted: int | None,
     is_common: NDArray[np.bool_],
     claim: ResolvedName,
-    mark: Callable[[Sequence[str]], NDArray[np.bool_]] | None,
+    find_reason: Reasons | None,
 ) -> list[Fate]:
     """Say of the terms of a history, or of the one that is wanted, what became of them; removed ones first."""
     row = log.row(history)
@@ -445,8 +447,8 @@ def _fates(
         if found is not None:
             fate = replace(fate, combination=_named(texts, (position, *found.others)), people=found.people)
             fate = _explain_by_log(fate, (position, *found.others), log, before, after, causes, texts, is_common, k)
-        elif mark is not None and not fate.kept:
-            fate = _explain_by_inference(fate, history, after, kept, position, texts, mark, claim, log)
+        elif find_reason is not None and not fate.kept:
+            fate = _explain_by_inference(fate, history, after, kept, position, texts, find_reason, log)
         fates.append(fate)
     return fates
 
@@ -484,8 +486,7 @@ def _explain_by_inference(
     kept: Sequence[int],
     position: int,
     texts: Sequence[str],
-    mark: Callable[[Sequence[str]], NDArray[np.bool_]],
-    claim: ResolvedName,
+    find_reason: Reasons,
     log: LogHoldings,
 ) -> Fate:
     """Say what would follow too surely if the term were put back."""
@@ -493,7 +494,7 @@ def _explain_by_inference(
     owner = after.owner
     if released < 0:  # nothing of the history was released: it would be a new one
         released, owner = len(owner), np.append(owner, log.rows.owner[history])
-    found = find_inference(after.of, owner, released, kept, position, mark(texts), claim)
+    found = find_reason(after.of, owner, released, kept, position, texts)
     if found is None:
         return fate
     known, term, having, holders = found

@@ -4,43 +4,47 @@ Putting a term back into a history changes what follows from the combinations of
 term is sensitive, how surely it follows from the others. The bound is on people and on histories.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
-from queryveil.guarantees import guarantee_of
-from queryveil.kinds.private_folder import RunRecord
 from queryveil.workflows.sensitive_terms import INPUT, THRESHOLD, by_model
 
 
-def sensitive_marker(claim: ResolvedName, run: RunRecord) -> Callable[[Sequence[str]], NDArray[np.bool_]] | None:
-    """Return what says of terms whether they are sensitive; None if the claim is not about that."""
-    if INPUT not in guarantee_of(claim).inputs:
-        return None
-    listed = run.more.get(INPUT)
-    if isinstance(listed, list):
-        return lambda terms: np.array([term in listed for term in terms], np.bool_)
-    return by_model(float(claim.values.get("threshold", THRESHOLD))).mark
+def reasons(
+    claim: ResolvedName, recorded: Mapping[str, Any]
+) -> Callable[..., tuple[tuple[int, ...], int, int, int] | None]:
+    """Return `find_inference` for a release, of whose run the private record has the list of sensitive terms, if any.
+
+    Its last argument are the texts of the terms.
+    """
+    listed = recorded.get(INPUT)
+    if not isinstance(listed, list):
+        return partial(find_inference, claim, by_model(float(claim.values.get("threshold", THRESHOLD))).mark)
+    return partial(find_inference, claim, lambda terms: np.array([term in listed for term in terms], np.bool_))
 
 
 def find_inference(
+    claim: ResolvedName,
+    mark: Callable[[Sequence[str]], NDArray[np.bool_]],
     histories_of: Callable[[int], NDArray[np.int64]],
     owner: NDArray[np.int32],
     history: int,
     kept: Sequence[int],
     removed: int,
-    sensitive: NDArray[np.bool_],
-    claim: ResolvedName,
+    texts: Sequence[str],
 ) -> tuple[tuple[int, ...], int, int, int] | None:
     """Return what would follow too surely with a removed term put back: a combination, a term, who has it, of how many.
 
     The combination is a smallest one, of these the one from which the term follows most surely.
     """
+    sensitive = mark(texts)
     share, terms = Fraction(str(claim.real("h"))), sorted((*kept, removed))
     here = np.array([history])
     holders = {term: np.union1d(histories_of(term), here) for term in terms}

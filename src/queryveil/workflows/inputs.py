@@ -5,11 +5,11 @@ once. Then they are applied in order: each may add objects for the method and re
 """
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
@@ -24,6 +24,7 @@ from queryveil.methods.base import method_of
 from queryveil.methods.targets import TermValues, check_term_values
 from queryveil.release.atomic_folder import file_digest
 from queryveil.semantics import SemanticOptions
+from queryveil.workflows.owner_lists import OWNER_LISTS
 from queryveil.workflows.requests import ReleaseRequest
 
 _NO_START = "--start-from is for methods that delete terms, and {} does not; leave it out."
@@ -36,6 +37,7 @@ _NO_GROUPS = "--groups goes on with groups, and {} makes none; leave it out."
 class MethodInput:
     """One input of a run; subclasses override what they need."""
 
+    parameters: ClassVar[tuple[str, ...]] = ()  # of the method, on which the input depends
     request: ReleaseRequest
     method: ResolvedName
     kind: Kind
@@ -55,8 +57,23 @@ class MethodInput:
         """Write what a later run needs to build on this one."""
 
 
+class ListInput(MethodInput):
+    """A list that an owner gives, of the terms of the log only: it is the same on every engine."""
+
+    def provide_for(self, terms: Callable[[], Sequence[str]], views: Views) -> None:
+        """Add what the method and the verifier may use, given how to get the terms of the log."""
+        raise NotImplementedError
+
+    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+        """Add what the method and the verifier may use."""
+        self.provide_for(lambda: profiles.vocabulary, views)
+        return profiles
+
+
 class TermValuesInput(MethodInput):
     """What terms are worth: a file of values, a market table, or neither."""
+
+    parameters = ("target",)
 
     def __post_init__(self) -> None:
         """Read the files; a target that needs one that is not given is refused."""
@@ -92,8 +109,7 @@ class TermValuesInput(MethodInput):
 INPUTS: Mapping[str, str] = MappingProxyType(  # imported when a method takes them
     {
         "term_values": "queryveil.workflows.inputs:TermValuesInput",
-        "sensitive_terms": "queryveil.workflows.sensitive_terms_input:SensitiveTermsInput",
-        "word_lists": "queryveil.workflows.semantic_inputs:WordListsInput",
+        **{name: each.method_input for name, each in OWNER_LISTS.items()},
         "weaker_release": "queryveil.workflows.earlier_releases:WeakerReleaseInput",
         "network": "queryveil.workflows.semantic_inputs:NetworkInput",
         "hierarchy": "queryveil.workflows.semantic_inputs:HierarchyInput",
@@ -105,8 +121,7 @@ INPUTS: Mapping[str, str] = MappingProxyType(  # imported when a method takes th
 _REFUSALS = (
     ("term_values", "values", "--values is for methods that weigh terms, and {} does not; leave it out."),
     ("term_values", "market", "--market is for methods that weigh terms, and {} does not; leave it out."),
-    ("sensitive_terms", "sensitive", "--sensitive is for methods that bound inference, and {} does not; leave it out."),
-    ("word_lists", "places", "--places is for methods that look for places, and {} does not; leave it out."),
+    *((name, f"lists.{each.option}", each.refusal("{}")) for name, each in OWNER_LISTS.items()),
     ("weaker_release", "start_from", _NO_START),
     ("weaker_release", "start_from_private", _NO_START),
     ("network hierarchy", "semantics.taxonomy", _NO_TAXONOMY),
@@ -117,6 +132,12 @@ _REFUSALS = (
 )
 _NOT_GIVEN = (None, SemanticOptions().weights)  # values of options that were not given
 _OPTIONAL = ("weaker_release",)  # inputs that are opened only if one of their options was given
+
+
+def input_key(method: ResolvedName) -> tuple[Any, ...]:
+    """Return what the inputs of a run depend on, so that runs of a sweep share them."""
+    names = (name for each in method_of(method).inputs for name in pkgutil.resolve_name(INPUTS[each]).parameters)
+    return method.declaration.name, *map(method.values.get, names)
 
 
 def open_inputs(

@@ -30,8 +30,6 @@ from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, RunRecord, bind, write_private
-from queryveil.lexicons.sensitive_terms import SensitiveTerms
-from queryveil.lexicons.word_lists import PersonalWordLists
 from queryveil.market.table import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
@@ -40,7 +38,6 @@ from queryveil.release.reader import read_files
 from queryveil.release.writer import MemoryStaging, WrittenRows, open_staging, write_rows
 from queryveil.report.attacks import AttackReport
 from queryveil.semantics import SemanticOptions
-from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
 from queryveil.workflows.excluded import RECORDED, refuse_published
 from queryveil.workflows.inputs import open_inputs
@@ -175,7 +172,7 @@ def evidence_of_new_rows(
     """Return the evidence of rows that were just made: decoded, with the private side and what the method was given."""
     evidence = kind.evidence_of_profiles(rows, profiles, content, manifest.floor)
     evidence.add(Profiles, lambda: profiles)
-    for view in (PersonalWordLists, SensitiveTerms, Network, MethodParameters):
+    for view in views.types():
         evidence.add(view, partial(views.find, view))
     add_comparison(evidence, kind, manifest, market=views.find(Market), meaning=views.find(SemanticOptions))
     return evidence

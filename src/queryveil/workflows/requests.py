@@ -31,12 +31,11 @@ from queryveil.engines.kept_columns import KeptColumn, parse_kept_columns
 from queryveil.logs.options import CleaningOptions, ColumnRoles, ReadingOptions
 from queryveil.search.ranking_settings import BLENDED, ENGINES, RANKINGS, SPREAD, RankingSettings, ranking_settings
 from queryveil.semantics import SemanticOptions, WeightOptions
+from queryveil.workflows.owner_lists import OwnerLists
 
 COUNT = Integer(minimum=0)
 _INPUTS, _OUTPUT = "Inputs of methods and measures", "Output"  # headings of help
 _MARKET = "A market table (columns term, bid, clicks, impressions)."
-_PLACES = "More places, one on each line, for methods that look for places."
-_SENSITIVE = "Sensitive terms, one on each line, for a bound h on inference; unless given, the bundled model says."
 _TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
 _EXCLUDED = "Terms that are never published, one on each line; a query that would be released whole goes with its term."
 _MEASURES = "What to measure (queryveil list measures); may be repeated."
@@ -173,8 +172,6 @@ class ReleaseRequest(OpenRequest):
     groups_private: Place | None = option(
         None, EnginePath(), "The private folder of the --groups release.", panel=_INPUTS
     )
-    places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
-    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE, panel=_INPUTS)
     exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
     attacks: tuple[str | Name, ...] = option(
         (),
@@ -190,6 +187,7 @@ class ReleaseRequest(OpenRequest):
         None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.", panel=_OUTPUT
     )
     force: bool = option(False, Flag(), "Replace an existing release and its private folder.", panel=_OUTPUT)
+    lists: OwnerLists = field(default_factory=OwnerLists)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
 
@@ -205,12 +203,11 @@ class VerifyRequest(OptionGroup):
         None, TextName("guarantee"), "The guarantee to check, such as 'km(k=10, m=2)'; a release states its own."
     )
     private: Place | None = option(None, EnginePath(), "The private folder: people are counted instead of histories.")
-    places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
-    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE)
     exclude_terms: Path | None = option(
         None, LocalPath(), "The list of excluded terms that the release was made with: none of them may be published."
     )
     key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
+    lists: OwnerLists = field(default_factory=OwnerLists)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
@@ -221,9 +218,8 @@ class HandOverRequest(OptionGroup):
 
     release: Path = required(LocalPath(), "A release folder, or an export of one.", is_argument=True)
     private: Path | None = option(None, LocalPath(), "The private folder: people are counted instead of histories.")
-    places: Path | None = option(None, LocalPath(), "The list of places that a ppp release was made with.")
-    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE)
     key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
+    lists: OwnerLists = field(default_factory=OwnerLists)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,12 +349,11 @@ class CompareRequest(LogRequest):
         "A market table (columns term, bid, clicks, impressions) for targets and measures.",
         panel=_INPUTS,
     )
-    places: Path | None = option(None, LocalPath(), _PLACES, panel=_INPUTS)
-    sensitive: Path | None = option(None, LocalPath(), _SENSITIVE, panel=_INPUTS)
     exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
     force: bool = option(False, Flag(), "Replace an existing page.", panel=_OUTPUT)
+    lists: OwnerLists = field(default_factory=OwnerLists)
     semantics: SemanticOptions = field(default_factory=SemanticOptions)
 
 

@@ -1,5 +1,6 @@
 """Inputs about what terms mean: a semantic network, the weights of terms, and lists of personal words."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from queryveil.semantics import SemanticOptions
 from queryveil.semantics.augmentation import weighted
 from queryveil.semantics.network import Network
 from queryveil.semantics.taxonomy import check_coverage
-from queryveil.workflows.inputs import MethodInput
+from queryveil.workflows.inputs import ListInput, MethodInput
 
 
 class NetworkInput(MethodInput):
@@ -97,17 +98,16 @@ class WeightsInput(MethodInput):
         return weighted(profiles, "counts" if weights == "counts" else "tfidf")
 
 
-class WordListsInput(MethodInput):
+class WordListsInput(ListInput):
     """The lists of names, places and private words."""
 
     def __post_init__(self) -> None:
         """Read the lists."""
         from queryveil.sensitivity.lists import load_lists
 
-        self._lists = load_lists(self.request.places)
-        self.lists = {"places": file_digest(self.request.places)}
+        self._lists = load_lists(self.request.lists.places)
+        self.lists = {"places": file_digest(self.request.lists.places)}
 
-    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+    def provide_for(self, terms: Callable[[], Sequence[str]], views: Views) -> None:
         """Add the lists."""
         views.add(PersonalWordLists, lambda: self._lists)
-        return profiles

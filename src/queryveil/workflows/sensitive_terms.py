@@ -12,7 +12,6 @@ import numpy as np
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
-from queryveil.guarantees import guarantee_of
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.logs.options import CleaningOptions
 from queryveil.logs.user_lists import read_terms
@@ -40,24 +39,17 @@ def by_list(path: Path, charset: str) -> SensitiveTerms:
     return SensitiveTerms(lambda terms: np.array([term in listed for term in terms], np.bool_), digest)
 
 
-def add_sensitive_terms(
-    evidence: Evidence, claim: ResolvedName, path: Path | None, manifest: Manifest | None = None
-) -> str:
+def add_sensitive_terms(evidence: Evidence, claim: ResolvedName, path: Path | None, manifest: Manifest | None) -> str:
     """Let the verifier of a claim know which terms are sensitive; return why it cannot be known, else ""."""
     threshold = claim.values.get("threshold")
-    if INPUT not in guarantee_of(claim).inputs or (path is not None and threshold is not None):
-        if path is not None:
-            raise InputError(
-                f"--sensitive goes with a claim about a list of sensitive terms, not {claim}; leave it out."
-            )
-        return ""
+    if path is not None and threshold is not None:
+        raise InputError(f"--sensitive goes with a claim about a list of sensitive terms, not {claim}; leave it out.")
     if threshold is None and path is None:
         return NO_LIST
     cleaning = CleaningOptions() if manifest is None else manifest.cleaning.cleaning()
     terms = by_model(float(threshold or 0)) if path is None else by_list(path, cleaning.charset)
     is_own = manifest is not None and ("threshold" in manifest.claim.values) == (threshold is not None)
-    stated = (manifest.lists or {}).get(INPUT) if manifest is not None and is_own else None
-    if stated is not None and stated != terms.digest:
+    if manifest is not None and is_own and (manifest.lists or {}).get(INPUT, terms.digest) != terms.digest:
         if path is not None:
             raise InputError(f"--sensitive: {path} is not the list that the release was made with; give that one.")
         return (

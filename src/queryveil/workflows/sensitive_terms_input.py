@@ -1,28 +1,28 @@
 """The input that tells a method which terms are sensitive; apart from what verifiers use, which load no method."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from queryveil.core.display import counted
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
-from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.logs.user_lists import read_terms
 from queryveil.methods.base import method_of
-from queryveil.workflows.inputs import MethodInput
+from queryveil.workflows.inputs import ListInput
 from queryveil.workflows.sensitive_terms import FLAG, INPUT, THRESHOLD, by_list, by_model
 
 
-class SensitiveTermsInput(MethodInput):
+class SensitiveTermsInput(ListInput):
     """Which terms are sensitive, where a run claims something about them."""
 
+    parameters = ("h", "threshold")
     terms: SensitiveTerms | None = None
 
     def __post_init__(self) -> None:
         """Open the model or read the list; refuse what belongs to a claim that is not made."""
-        given, threshold = self.request.sensitive, self.method.values.get("threshold")
+        given, threshold = self.request.lists.sensitive, self.method.values.get("threshold")
         if INPUT not in method_of(self.method).guarantee_given(self.method).inputs:
             for name, value in (("--sensitive", given), ("threshold", threshold)):
                 if value is not None:
@@ -38,23 +38,17 @@ class SensitiveTermsInput(MethodInput):
         self.record = {} if given is None else {INPUT: sorted(read_terms(given, charset, FLAG))}
         self.lists = {INPUT: self.terms.digest}
 
-    def provide(self, profiles: Profiles, views: Views) -> Profiles:
+    def provide_for(self, terms: Callable[[], Sequence[str]], views: Views) -> None:
         """Add the sensitive terms, of which the log must have some."""
-        if self.terms is not None:
-            self.refuse_none(profiles.vocabulary)
-            self.add_terms(views)
-        return profiles
+        sensitive = self.terms
+        if sensitive is not None:
+            self._refuse_none(sensitive, terms())
+            views.add(SensitiveTerms, lambda: sensitive)
 
-    def add_terms(self, views: Views) -> None:
-        """Let a method or a verifier know which terms are sensitive."""
-        terms = self.terms
-        if terms is not None:
-            views.add(SensitiveTerms, lambda: terms)
-
-    def refuse_none(self, vocabulary: Sequence[str]) -> None:
+    def _refuse_none(self, terms: SensitiveTerms, vocabulary: Sequence[str]) -> None:
         """Refuse sensitive terms of which the log has none: nothing would be bounded."""
-        terms, n_terms = self.terms, len(vocabulary)
-        if terms is not None and not np.any(terms.mark(vocabulary)):
+        n_terms = len(vocabulary)
+        if not np.any(terms.mark(vocabulary)):
             which = "is in the list --sensitive"
             remedy = "list terms as they are searched for"
             if terms.threshold is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.core.evidence import Evidence, Floor, MethodParameters
+from queryveil.core.evidence import Evidence, Floor, MethodParameters, Views
 from queryveil.core.files import write_file
 from queryveil.core.memory_folder import MemoryPath
 from queryveil.core.names import ResolvedName, resolve
@@ -37,8 +37,8 @@ from queryveil.release.writer import WrittenRows, prepare_targets
 from queryveil.semantics.network import Network
 from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun, plan_release
 from queryveil.workflows.excluded import RECORDED, WOULD_PUBLISH, find_published
+from queryveil.workflows.inputs import ListInput, open_inputs
 from queryveil.workflows.requests import ReleaseRequest
-from queryveil.workflows.sensitive_terms_input import SensitiveTermsInput
 from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
 from queryveil.workflows.spark_vocabularies import open_network, published_frames
 from queryveil.workflows.stop_words import TOP_TERMS, advise
@@ -46,7 +46,7 @@ from queryveil.workflows.stop_words import TOP_TERMS, advise
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private", "places")
+_LOCAL_ONLY = ("values", "market", "start_from", "start_from_private", "groups", "groups_private")
 
 
 class SparkRun(ReleaseRun):
@@ -64,7 +64,9 @@ class SparkRun(ReleaseRun):
         super().__init__()
         self.plan, self.progress = plan_release(request), progress
         self._layout = _check_supported(self.plan)
-        self._sensitive = SensitiveTermsInput(request, self.plan.method, self.plan.kind, progress)
+        opened = open_inputs(request, self.plan.method, self.plan.kind, progress)
+        self._lists = [each for each in opened if isinstance(each, ListInput)]
+        self._views = Views(MethodParameters(self.plan.method.values))
         self._out, self._private = str(request.out), None if request.private is None else str(request.private)
         folder, secret = local_path(self._out), None if self._private is None else local_path(self._private)
         self.locations = folder or self._out, secret or self._private
@@ -93,11 +95,11 @@ class SparkRun(ReleaseRun):
         self._cleaned = cleaned
         if find_published(cleaned.parts, source.excluded):
             raise GuaranteeError(WOULD_PUBLISH)
-        semantics, sensitive = replace(plan.request.semantics, excluded=source.excluded), self._sensitive.terms
-        if sensitive is not None:
-            entries = cleaned.frame.selectExpr("explode(entries) AS term").distinct()
-            self._sensitive.refuse_none([str(row[0]) for row in entries.collect()])
-        task = SparkTask(cleaned.frame, plan.method, self._work, plan.seed, semantics, sensitive, self.progress)
+        entries = cleaned.frame.selectExpr("explode(entries) AS term").distinct()
+        for each in self._lists:
+            each.provide_for(lambda: [str(row[0]) for row in entries.collect()], self._views)
+        semantics = replace(plan.request.semantics, excluded=source.excluded)
+        task = SparkTask(cleaned.frame, plan.method, self._work, plan.seed, semantics, self._views, self.progress)
         outcome: ClusterOutcome = method_of(plan.method).load(self.engine)(task)
         self._outcome, self._profiles = outcome, outcome.profiles(cleaned.frame)
         self.progress("writing", 0, 1)
@@ -115,7 +117,7 @@ class SparkRun(ReleaseRun):
                 semantics.as_record() if _takes_meaning(plan.method) else None,
             ),
             partition,
-            self._sensitive.lists or None,
+            {key: value for each in self._lists for key, value in each.lists.items()} or None,
         )
 
     def _advice(self) -> dict[str, str]:
@@ -163,29 +165,32 @@ class SparkRun(ReleaseRun):
         has_meaning = _takes_meaning(plan.method)
         more: dict[str, Any] = {"taxonomy": file_digest(meaning.taxonomy)} if has_meaning else {}
         more |= {RECORDED: sorted(plan.source.excluded)} if plan.source.excluded else {}
-        more |= self._sensitive.record
+        more |= {key: value for each in self._lists for key, value in each.record.items()}
         parameters = dict(plan.method.values)
         return RunRecord(
             plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, parameters, more
         )
 
     def evidence(self, manifest: Manifest) -> Evidence:
-        """Return what was written, as Spark reads it back, with its owners or members."""
+        """Return what was written, as Spark reads it back, with its owners or members and what the method was given."""
+        evidence = self._decoded(manifest)
+        for view in self._views.types():
+            evidence.add(view, partial(self._views.find, view))
+        return evidence
+
+    def _decoded(self, manifest: Manifest) -> Evidence:
+        """Return the rows with their owners or members."""
         rows = self._work.spark.read.parquet(f"{self._folders.uri}/data")
         if self.plan.kind.needs_private:
             everybody = self._profiles.select("person").join(self._members, "person", "left")
             members = everybody.selectExpr("person AS history", "release_id AS group")
             zipped = self._profiles.selectExpr("person AS history", "explode(arrays_zip(entries, weights)) AS pair")
             pairs = zipped.selectExpr("history", "pair.entries AS term", "pair.weights AS weight")
-            evidence = group_evidence(self.plan.kind, rows, Floor(manifest.floor), members, pairs)
-            evidence.add(MethodParameters, lambda: MethodParameters(self.plan.method.values))
-            return evidence
+            return group_evidence(self.plan.kind, rows, Floor(manifest.floor), members, pairs)
         if self.plan.kind.is_generalized:
             return self._vocabulary_evidence(rows, Floor(manifest.floor))
         owners = self._ranked.selectExpr("number AS user", "person AS owner")
-        evidence = history_evidence(rows, Floor(manifest.floor), owners, self)
-        self._sensitive.add_terms(evidence)
-        return evidence
+        return history_evidence(rows, Floor(manifest.floor), owners, self)
 
     def _vocabulary_evidence(self, rows: "DataFrame", floor: Floor) -> Evidence:
         """Return published vocabularies with the log's profiles and what tells which terms are near."""
@@ -195,7 +200,6 @@ class SparkRun(ReleaseRun):
         zipped = joined.selectExpr("user", "person AS owner", "explode(arrays_zip(entries, counts)) AS pair")
         held = zipped.selectExpr("user", "owner", "pair.entries AS term", "pair.counts AS count")
         evidence = Evidence(published_frames(rows, behind, held), floor)
-        evidence.add(MethodParameters, lambda: MethodParameters(self.plan.method.values))
         evidence.add(Network, partial(open_network, self.plan.request.semantics, self.plan.source.excluded))
         return evidence
 

@@ -49,8 +49,8 @@ from queryveil.release.verification import (
     verify_claim,
 )
 from queryveil.workflows.excluded import check_excluded, find_published
+from queryveil.workflows.owner_lists import add_lists
 from queryveil.workflows.requests import VerifyRequest
-from queryveil.workflows.sensitive_terms import add_sensitive_terms
 from queryveil.workflows.spark_vocabularies import check_vocabularies
 from queryveil.workflows.verify import add_network
 
@@ -99,7 +99,7 @@ def verify_on_spark(request: VerifyRequest, progress: Progress) -> Verdict:
         evidence, found = (_check_groups if kind.needs_private else check)(folder, private, stack)
         faults += found
         evidence.add(Manifest, lambda: manifest)
-        missing = add_sensitive_terms(evidence, claim, request.sensitive, manifest)
+        missing = add_lists(evidence, claim, request.lists, manifest)
         if missing:
             return Verdict(
                 str(claim), "violated" if faults else "unchecked", "nothing", reason="; ".join((*faults, missing))

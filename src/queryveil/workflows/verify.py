@@ -31,10 +31,11 @@ from queryveil.release.verification import (
     verify_claim,
 )
 from queryveil.workflows.excluded import check_excluded, find_in_rows, recorded_terms
+from queryveil.workflows.owner_lists import OwnerLists, add_lists
 from queryveil.workflows.requests import HandOverRequest, VerifyRequest, log_source
-from queryveil.workflows.sensitive_terms import add_sensitive_terms
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
+_NO_LISTS = OwnerLists()
 
 
 def verify(request: VerifyRequest, progress: Progress = silent) -> Verdict:
@@ -49,7 +50,7 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     claim = None if request.claim is None else resolve("guarantee", request.claim)
     if isinstance(release, Folder) and release.is_dir():
         private = None if request.private is None else folder_of(request.private)
-        files = request.places, request.key, request.exclude_terms, request.sensitive
+        files = request.lists, request.key, request.exclude_terms
         return verify_release(load_release(release), claim, private, *files, progress)
     if isinstance(release, Path) and not release.exists():
         raise ReleaseError(f"there is no release {release}; check the path.")
@@ -61,17 +62,16 @@ def verify_locally(request: VerifyRequest, progress: Progress) -> Verdict:
     for flag, value in given.items():
         if value is not None:
             raise InputError(f"{flag} goes with a queryveil release, not with another file; leave it out.")
-    return verify_file(release, claim, request.reading, request.places, request.sensitive, progress)
+    return verify_file(release, claim, request.reading, request.lists, progress)
 
 
 def verify_release(
     release: Release,
     claim: ResolvedName | None = None,
     private: Folder | None = None,
-    places: Path | None = None,
+    lists: OwnerLists = _NO_LISTS,
     key: Path | None = None,
     exclude_terms: Path | None = None,
-    sensitive: Path | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Return whether a release keeps a claim, its own unless given, and is what its manifest and private folder say.
@@ -93,8 +93,7 @@ def verify_release(
         unchecked += (f"{SIGNATURE_FILE} was not checked; give the signer's public key by --key.",)
     if folder is not None and manifest.cleaning.meaning is not None:
         add_network(evidence, folder, manifest, progress)
-    missing = _add_word_lists(evidence, claim, places, (manifest.lists or {}).get("places") or "")
-    missing = missing or add_sensitive_terms(evidence, claim, sensitive, manifest)
+    missing = add_lists(evidence, claim, lists, manifest)
     if missing:
         state: Literal["violated", "unchecked"] = "violated" if faults else "unchecked"
         return Verdict(str(claim), state, "nothing", reason="; ".join((*faults, missing)))
@@ -114,9 +113,7 @@ def _check_signature(folder: Folder, key: Path) -> list[str]:
 def load_verified(request: HandOverRequest, progress: Progress) -> tuple[Release, Verdict]:
     """Return a release and the verdict on its claim; raise an error unless it holds."""
     release = load_release(request.release)
-    verdict = verify_release(
-        release, None, request.private, request.places, request.key, None, request.sensitive, progress
-    )
+    verdict = verify_release(release, None, request.private, request.lists, request.key, None, progress)
     if not verdict.holds:
         raise UnverifiedError(f"nothing was written: {verdict.sentence()}", verdict.exit_code)
     return release, verdict
@@ -140,15 +137,9 @@ def add_network(evidence: Evidence, private: PrivateFolder, manifest: Manifest, 
     evidence.add(Network, open_network)
 
 
-def _add_word_lists(evidence: Evidence, claim: ResolvedName, places: Path | None, made_with: str | None) -> str:
-    """Add the lists of names, places and private words where the claim needs them; return why they are missing.
-
-    `made_with` is the digest of the user's list that a release was made with: "" without one, None if unknown.
-    """
-    if "word_lists" not in guarantee_of(claim).inputs:
-        if places is not None:
-            raise InputError("--places goes with a claim about places, such as ppp(release=none); leave it out.")
-        return ""
+def add_word_lists(evidence: Evidence, _: ResolvedName, places: Path | None, manifest: Manifest | None) -> str:
+    """Add the lists of names, places and private words, with the owner's places; return why these are missing."""
+    made_with = None if manifest is None else (manifest.lists or {}).get("places") or ""  # "": without
     if places is None and made_with:
         return "the release was made with a list of places that is not part of it; give it by --places"
     from queryveil.sensitivity.lists import load_lists
@@ -164,8 +155,7 @@ def verify_file(
     file: Any,
     claim: ResolvedName,
     reading: ReadingOptions,
-    places: Path | None,
-    sensitive: Path | None,
+    lists: OwnerLists,
     progress: Progress,
 ) -> Verdict:
     """Read a file that is no release without cleaning and check a claim about it; every user is one history."""
@@ -186,8 +176,7 @@ def verify_file(
         released = _baskets(log, kind) if has_baskets else _histories(log, kind, progress)
         n_bad = log.steps["bad lines"].count
     evidence = Evidence(released, Floor())
-    _add_word_lists(evidence, claim, places, None)
-    missing = add_sensitive_terms(evidence, claim, sensitive)
+    missing = add_lists(evidence, claim, lists)
     if missing:
         return Verdict(str(claim), "unchecked", "nothing", reason=missing)
     verdict = verify_claim(claim, kind, evidence, progress=progress)

@@ -9,22 +9,23 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress
-from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
+from queryveil.methods.distributed.outcomes import SparkTask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def bound_inference(
-    work: ScratchTables, kept: "DataFrame", method: ResolvedName, terms: SensitiveTerms, progress: Progress
-) -> tuple["DataFrame", dict[str, object]]:
-    """Return `person, history, part, entries, counts` without the sensitive terms that follow too surely, a summary."""
+def bound_inference(task: SparkTask, kept: "DataFrame") -> tuple["DataFrame", dict[str, float], dict[str, object]]:
+    """Return `person, history, part, entries, counts` without the sensitive terms that follow too surely.
+
+    Besides, return the threshold of the model if there is one, and a summary.
+    """
     from pyspark.sql import functions as f
 
-    m, share = method.integer("m"), Fraction(str(method.real("h")))
+    work, progress, terms = task.work, task.progress, task.inputs.get(SensitiveTerms)
+    m, share = task.method.integer("m"), Fraction(str(task.method.real("h")))
+    threshold = {} if terms.threshold is None else {"threshold": terms.threshold}
     rows = kept.selectExpr("person", "history", "coalesce(part, '') AS part", "explode(entries) AS term").persist()
     texts = [str(row[0]) for row in rows.select("term").distinct().collect()]
     listed = [(text,) for text, is_sensitive in zip(texts, terms.mark(texts), strict=True) if is_sensitive]
@@ -41,7 +42,7 @@ def bound_inference(
         "sensitive terms deleted from all histories": len(found),
     }
     if not found:
-        return kept, summary
+        return kept, threshold, summary
     gone = work.spark.createDataFrame(sorted(found), "its_part STRING, term STRING")
     gone = gone.groupBy("its_part").agg(f.collect_set("term").alias("gone"))
     joined = kept.join(f.broadcast(gone), f.expr("coalesce(part, '') = its_part"), "left")
@@ -53,7 +54,7 @@ def bound_inference(
         "filter(entries, each -> NOT array_contains(gone, each)) AS entries",
         "filter(counts, (each, i) -> NOT array_contains(gone, entries[i])) AS counts",
     )
-    return left.where("size(entries) > 0"), summary
+    return left.where("size(entries) > 0"), threshold, summary
 
 
 def _follow_too_surely(rows: "DataFrame", held: "DataFrame", size: int, share: Fraction) -> set[tuple[str, str]]:

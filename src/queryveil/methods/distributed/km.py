@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from queryveil.core.errors import GuaranteeError
-from queryveil.core.names import ResolvedName
-from queryveil.core.progress import Progress, silent
+from queryveil.engines import SPARK
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.lexicons.sensitive_terms import SensitiveTerms
+from queryveil.methods.base import method_of
 from queryveil.methods.distributed import encoding
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
-from queryveil.methods.distributed.coherence import bound_inference
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
 from queryveil.methods.distributed.pieces import split_on_cluster
 from queryveil.methods.pieces import POINTLESS
@@ -35,7 +33,7 @@ def run(task: SparkTask) -> KeptOnCluster:
     """Run the method as declared."""
 
     def make_layer(histories: "DataFrame") -> KeptOnCluster:
-        return anonymize(histories, task.method, work=task.work, sensitive=task.sensitive, progress=task.progress)
+        return anonymize(replace(task, histories=histories))
 
     split = task.method.word("split")
     if split == "none":
@@ -46,16 +44,9 @@ def run(task: SparkTask) -> KeptOnCluster:
     return split_on_cluster(task, make_layer, split)
 
 
-def anonymize(
-    histories: "DataFrame",
-    method: ResolvedName,
-    *,
-    work: ScratchTables,
-    people_per_block: int = PEOPLE,
-    sensitive: SensitiveTerms | None = None,
-    progress: Progress = silent,
-) -> KeptOnCluster:
+def anonymize(task: SparkTask, people_per_block: int = PEOPLE) -> KeptOnCluster:
     """Return the kept pairs of every history so that the log is (k,m)-anonymous."""
+    histories, method, work, progress = task.histories, task.method, task.work, task.progress
     k, m = method.integer("k"), method.integer("m")
     n_people = histories.select("person").distinct().count()
     if k > n_people:
@@ -70,14 +61,15 @@ def anonymize(
     exchange = SparkExchange(work, state, n_blocks)
     summary = run_rounds(exchange, k=k, m=m, progress=progress)
     frame = kept_histories(raw, exchange.state)
-    if sensitive is not None:
-        frame, more = bound_inference(work, work.keep(frame, "unbounded"), method, sensitive, progress)
+    found: dict[str, float] = {}
+    refinement = method_of(method).refinement(method)
+    if refinement is not None:
+        frame, found, more = refinement.load(SPARK.name)(task, work.keep(frame, "unbounded"))
         summary |= more
     kept, n_kept = work.keep_counting(frame, "kept", "1")
     if not n_kept:
         raise GuaranteeError(f"{method}: nothing would be left of the log; lower k or m, or give a larger log.")
-    threshold = None if sensitive is None else sensitive.threshold
-    return KeptOnCluster(kept, summary, {} if threshold is None else {"threshold": threshold})
+    return KeptOnCluster(kept, summary, found)
 
 
 @dataclass

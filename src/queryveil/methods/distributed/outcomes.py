@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from queryveil.core.evidence import Views
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.sql import history_counts
-from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.semantics import SemanticOptions
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class SparkTask:
     work: ScratchTables
     seed: int = 0
     meaning: SemanticOptions = field(default_factory=SemanticOptions)
-    sensitive: SensitiveTerms | None = None  # where the claim is about them
+    inputs: Views = field(default_factory=Views)  # by type, as of a `MethodTask`
     progress: Progress = silent
 
 
