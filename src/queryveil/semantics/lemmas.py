@@ -61,7 +61,7 @@ def lemmatize(term: str, known: LemmaIndex | None = None) -> str | None:
     if term in known.numbers:
         return term
     form = fold_lemma(term)
-    if form in known.numbers:
+    if form != term and form in known.numbers:
         return form
     found = _base_form(form, known)
     if found is None and " " in form:

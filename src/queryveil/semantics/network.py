@@ -65,8 +65,8 @@ class Network:
 
     def find_all(self, terms: Iterable[str]) -> NDArray[np.int32]:
         """Return the number of the word of each term, −1 for unknown terms."""
-        numbers = self.lemmas.numbers
-        found = (numbers[term] if term in numbers else self.find(term) for term in terms)
+        number_of = self.lemmas.numbers.get
+        found = [self.find(term) if (number := number_of(term)) is None else number for term in terms]
         return np.array([-1 if number is None else number for number in found], np.int32)
 
     def words_of(self, node: int) -> tuple[str, ...]:

@@ -31,7 +31,8 @@ class ClusteringRule(NamedTuple):
     is_farthest: bool  # the next cluster begins farthest from where the last one did, else first in the log
 
 
-Sums = NDArray[np.uint16] | NDArray[np.uint32]  # of distances; the largest number of the type if one of them is FAR
+# sums of distances; the largest number of the type if one of them is FAR
+Sums = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 
 
 class DistanceCache(NamedTuple):
@@ -55,6 +56,7 @@ class Bags(NamedTuple):
     sizes: NDArray[np.int64]  # (histories,): occurrences
     owner: NDArray[np.int32]
     word: NDArray[np.int32]  # (terms,): −1 if the network does not know the term
+    words: NDArray[np.int32]  # (pairs,): the word of each pair's term
     known: NDArray[np.int64]  # (histories,): occurrences of terms that the network knows
     holder_indptr: NDArray[np.int64]  # (terms + 1,): unknown term → the histories that hold it
     holders: NDArray[np.int32]
@@ -91,8 +93,13 @@ class Columns(NamedTuple):
 
 def sums_of_type(n_members: int, eps: int) -> Sums:
     """Return no sums, of the smallest type that holds those of a cluster of so many members."""
-    is_small = n_members * eps < np.iinfo(np.uint16).max
-    return np.empty(0, np.uint16) if is_small else np.empty(0, np.uint32)
+    most = n_members * eps
+    if most < np.iinfo(np.uint8).max:
+        return np.empty(0, np.uint8)
+    return np.empty(0, np.uint16) if most < np.iinfo(np.uint16).max else np.empty(0, np.uint32)
+
+
+Costs = NDArray[np.int32] | NDArray[np.int64]  # (bags, columns)
 
 
 @jit
@@ -200,8 +207,9 @@ def best_savings(centre: Centre, prices: NDArray[np.int64]) -> tuple[NDArray[np.
             row, units = centre.sums[b, begin:end], np.int32(centre.units[b])
             most = np.int32(centre.price[2] + prices[b])
             for w in range(len(row)):
-                saved[w] = max(saved[w], np.int32(most - np.int32(row[w])))
-                near[w] += units if row[w] < weight else np.int32(0)
+                is_near = row[w] < weight
+                saved[w] = max(saved[w], np.int32(most - np.int32(row[w])) if is_near else np.int32(0))
+                near[w] += units if is_near else np.int32(0)
     return savings, reach
 
 
@@ -221,7 +229,7 @@ def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
     position, word = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
     n_columns = 0
     for i in range(begin, end):
-        w = bags.word[bags.ids[i]]  # −1, with a reach of 0, if the network does not know it
+        w = bags.words[i]  # −1, with a reach of 0, if the network does not know it
         position[n_columns], word[n_columns] = i, w
         n_columns += reach[w] > 0  # otherwise it is overwritten
     position = position[:n_columns]
@@ -232,16 +240,22 @@ def columns_of(bags: Bags, t: int, reach: NDArray[np.int32]) -> Columns:
 
 
 @jit
+def fill_costs(centre: Centre, columns: Columns, shift: int, costs: Costs) -> None:
+    """Set the cost, at most 0, of every pair of a bag and a term, shifted."""
+    price, near = costs.dtype.type(centre.price[2]), min(centre.price[2], apart(centre.sums))
+    for b in range(len(costs)):
+        row = centre.sums[b]
+        for c in range(len(columns.word)):
+            steps = costs.dtype.type(row[columns.word[c] & NOT_NEGATIVE])
+            costs[b, c] = (steps - price) << shift if steps < near else 0
+
+
+@jit
 def sides_of(centre: Centre, columns: Columns) -> Sides:
     """Return the matching problem of bags and terms."""
-    n_rows, n_columns = len(centre.units), len(columns.word)
-    cost = np.empty((n_rows, n_columns), np.int64)
-    for b in range(n_rows):
-        near = centre.sums[b]
-        for c in range(n_columns):
-            steps = np.int64(near[columns.word[c]])
-            cost[b, c] = min(0, steps - centre.price[2]) if steps < apart(centre.sums) else 0
-    return make_sides(cost, centre.units, columns.room)
+    costs = np.empty((len(centre.units), len(columns.word)), np.int64)
+    fill_costs(centre, columns, 0, costs)
+    return make_sides(costs, centre.units, columns.room)
 
 
 @jit

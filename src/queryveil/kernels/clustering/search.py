@@ -20,12 +20,11 @@ from queryveil.kernels.clustering.centres import (
     Bags,
     Centre,
     Columns,
-    Sums,
     apart,
     best_savings,
     columns_of,
     distance,
-    unmatched_cost,
+    fill_costs,
 )
 from queryveil.kernels.order import at_most, lowest, sort_by
 
@@ -35,7 +34,6 @@ _STEPS = (24, 24, 20, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 4, 4, 3, 3, 3, 2, 2, 2,
 _MOST = 8
 _NO_BOUND = -(1 << 62)
 _OFFER_BITS = 30  # of a saving and the number of its bag, in one number
-_LANES = 32  # numbers that a vectorised loop takes at once
 _FEW_BITS, _FEW = 4, 256  # one in 16, at least so many, get the first bounds by savings
 _FIRST_GREEDY = 64  # vocabularies of the first greedy matchings, the largest ones
 _FIRST = 4  # vocabularies with bounds of their own before the bounds of all are raised
@@ -49,13 +47,6 @@ _BAG_BITS = 16  # of a cost and the number of its bag, in one number
 _HIGHEST_PRICE = 1 << 12
 
 
-class Cells(NamedTuple):
-    """The distances of words from the bags of a centre, one row per word, filled when it is needed."""
-
-    rows: NDArray[np.int32]  # (words, bags, padded with bags that save nothing to whole vector registers)
-    is_filled: NDArray[np.bool_]  # (words,)
-
-
 class Greedy(NamedTuple):
     """What greedy matchings with a centre share."""
 
@@ -65,60 +56,42 @@ class Greedy(NamedTuple):
 
 
 @jit
-def _ascend(cells: Cells, centre: Centre, columns: Columns, prices: NDArray[np.int64], most: int) -> int:
+def _ascend(centre: Centre, columns: Columns, prices: NDArray[np.int64], most: int) -> int:
     """Return a lower bound of the matching's cost, improving the prices (bags,), at most 0, as long as it helps.
 
     A bag that is wanted more often than it has occurrences gets more expensive, one wanted less often cheaper. The
-    ascent ends once the bound exceeds `most`. The best saving of a column and its bag are found as one number, so that
-    the loop over bags is vectorised.
+    ascent ends once the bound exceeds `most`. The lowest cost of a column and its bag are found as one number, so that
+    the loop over columns is vectorised.
     """
-    n_bags, shift, weight = len(centre.units), 0, centre.price[2]
+    n_bags, n_columns, shift = len(centre.units), len(columns.word), 0
     while 1 << shift < n_bags:
         shift += 1
-    if weight >= min(1 << (_OFFER_BITS - shift - PRICE_BITS), apart(centre.sums)):
+    if centre.price[2] >= 1 << (_OFFER_BITS - shift - PRICE_BITS):
         return _NO_BOUND
-    _fill_cells(cells, centre.sums, columns.word, weight, shift + PRICE_BITS)
-    offers, spare = np.zeros(cells.rows.shape[1], np.int32), np.empty(n_bags, np.int64)
+    costs, lowest_cost = np.empty((n_bags, n_columns), np.int32), np.empty(n_columns, np.int32)
+    fill_costs(centre, columns, shift + PRICE_BITS, costs)
+    spare = np.empty(n_bags, np.int64)
     mask, best = (1 << shift) - 1, _NO_BOUND
     for step in _STEPS:
         total = 0
+        for c in range(n_columns):
+            lowest_cost[c] = 0
         for b in range(n_bags):
             total += prices[b] * centre.units[b]
-            offers[b] = (((weight << PRICE_BITS) + prices[b]) << shift) + b
             spare[b] = centre.units[b]
-        for c in range(len(columns.word)):
-            highest = _highest(offers, cells.rows[columns.word[c]])
-            saving = np.int64(highest >> shift)
-            total -= saving * columns.room[c]
-            spare[highest & mask] -= columns.room[c] if saving > 0 else 0
+            row, more = costs[b], np.int32((-prices[b] << shift) + b)
+            for c in range(n_columns):
+                lowest_cost[c] = min(lowest_cost[c], np.int32(row[c] + more))
+        for c in range(n_columns):
+            cost = np.int64(lowest_cost[c] >> shift)
+            total += cost * columns.room[c]
+            spare[lowest_cost[c] & mask] -= columns.room[c] if cost < 0 else 0
         best = max(best, -(-total >> PRICE_BITS))  # costs are integers
         if best > most:
             break
         for b in range(n_bags):
             prices[b] = min(0, prices[b] + step * max(-_MOST, min(_MOST, spare[b])))
     return best
-
-
-@jit
-def _fill_cells(cells: Cells, sums: Sums, words: NDArray[np.int64], weight: int, shift: int) -> None:
-    """Fill in the distances of words, at most `weight`, shifted."""
-    for word in words:
-        if not cells.is_filled[word]:
-            row = cells.rows[word]
-            for b in range(len(sums)):
-                row[b] = np.int32(min(sums[b, word], sums.dtype.type(weight))) << shift
-            for b in range(len(sums), len(row)):
-                row[b] = weight << shift
-            cells.is_filled[word] = True
-
-
-@jit
-def _highest(offers: NDArray[np.int32], row: NDArray[np.int32]) -> np.int32:
-    """Return the highest saving of a word with a bag, with the bag's number in the last bits."""
-    highest = np.int32(0)
-    for b in range(len(offers)):
-        highest = max(highest, np.int32(offers[b] - row[b]))
-    return highest
 
 
 @jit
@@ -130,24 +103,24 @@ def nearest(
     prices: NDArray[np.int64],  # (bags,): initial ones, at most 0, in sixteenths; better ones afterwards
 ) -> int:
     """Return the vocabulary nearest to a centre, the first of equals; at least one person is not barred."""
-    bounds = _first_bounds(centre, bags, alive)
+    bounds, alone = _first_bounds(centre, bags, alive)
     waiting, n_waiting = np.empty(len(alive), np.int64), 0
     for a in range(len(alive)):
         if is_barred[bags.owner[alive[a]]]:
             bounds[a] = NO_LIMIT
         waiting[n_waiting] = a
         n_waiting += bounds[a] < NO_LIMIT
-    some = lowest(waiting[:n_waiting], bounds, max(_FEW, n_waiting >> _FEW_BITS))
-    reach = _raise_bounds(centre, bags, alive, some, prices, bounds)
-    n_words, n_lanes = centre.sums.shape[1], -(-len(centre.units) // _LANES) * _LANES
-    cells = Cells(np.empty((n_words, n_lanes), np.int32), np.zeros(n_words, np.bool_))
+    some = waiting[:n_waiting]
+    if n_waiting > _FEW:
+        some = lowest(some, bounds, max(_FEW, n_waiting >> _FEW_BITS))
+    reach = _raise_bounds(centre, bags, alive, some, alone, prices, bounds)
     best, found, n_more = NO_LIMIT, np.int64(-1), _FIRST
     while len(some):
         some = lowest(some, bounds, n_more)
         for position in some:
             if bounds[position] <= best and not centre.is_maximum:
-                bound = _lower_bound(centre, cells, bags, alive[position], reach, prices, best)
-                bounds[position] = max(bounds[position], bound)
+                bound = _lower_bound(centre, bags, alive[position], reach, prices, best - alone[position])
+                bounds[position] = max(bounds[position], alone[position] + bound)
         for position in sort_by(some, bounds):
             if bounds[position] < best or (bounds[position] == best and position < found):
                 columns = columns_of(bags, alive[position], reach)
@@ -158,20 +131,21 @@ def nearest(
         some = at_most(np.arange(len(alive)), bounds, best)
         n_more *= _MORE
         if len(some) > n_more:
-            _raise_bounds(centre, bags, alive, some, prices, bounds)
+            _raise_bounds(centre, bags, alive, some, alone, prices, bounds)
             some = at_most(some, bounds, best)
     return int(alive[found])
 
 
 @jit
-def _first_bounds(centre: Centre, bags: Bags, alive: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return lower bounds of the distances: as if all occurrences of known terms were matched at no cost.
+def _first_bounds(centre: Centre, bags: Bags, alive: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return lower bounds of the distances, and the distances if only terms unknown to the network are matched.
 
-    What terms unknown to the network save is exact, and found by inverted lists, since few share them.
+    A bound is as if all occurrences of known terms were matched at no cost. What terms unknown to the network save is
+    exact, and found by inverted lists, since few share them.
     """
-    bounds = np.zeros(len(alive), np.int64)
+    bounds, alone = np.zeros(len(alive), np.int64), np.zeros(len(alive), np.int64)
     if centre.is_maximum:
-        return bounds
+        return bounds, alone
     shared, n_known = np.zeros(len(bags.sizes), np.int64), 0
     for units in centre.units:
         n_known += units
@@ -182,24 +156,24 @@ def _first_bounds(centre: Centre, bags: Bags, alive: NDArray[np.int64]) -> NDArr
             shared[bags.holders[i]] += min(centre.own[term], bags.held[i])
     for a in range(len(alive)):
         t = alive[a]
-        more, unknown = bags.known[t] - n_known, bags.sizes[t] - bags.known[t]
-        bounds[a] = centre.price[0] * (centre.size - n_known + max(0, -more))
-        bounds[a] += centre.price[1] * (unknown + max(0, more)) - centre.price[2] * shared[t]
-    return bounds
+        alone[a] = _most_distance(centre, bags, t) - centre.price[2] * shared[t]
+        n_pairs = min(bags.known[t], n_known)
+        bounds[a] = alone[a] - n_pairs * (centre.price[0] + centre.price[1])
+    return bounds, alone
 
 
 @jit
 def _lower_bound(
-    centre: Centre, cells: Cells, bags: Bags, t: int, reach: NDArray[np.int32], prices: NDArray[np.int64], most: int
+    centre: Centre, bags: Bags, t: int, reach: NDArray[np.int32], prices: NDArray[np.int64], most: int
 ) -> int:
-    """Return a lower bound of a vocabulary's distance, good up to `most`; the prices move towards its own."""
-    base, own = unmatched_cost(centre, bags, t), np.empty(len(prices), np.int64)
+    """Return a lower bound of the cost of matching a vocabulary, good up to `most`; the prices move towards its own."""
+    own = np.empty(len(prices), np.int64)
     for b in range(len(prices)):
         own[b] = prices[b]
-    bound = _ascend(cells, centre, columns_of(bags, t, reach), own, most - base)
+    bound = _ascend(centre, columns_of(bags, t, reach), own, most)
     for b in range(len(prices)):
         prices[b] += (own[b] - prices[b]) >> _SHARE_BITS
-    return base + bound
+    return bound
 
 
 @jit
@@ -208,6 +182,7 @@ def _raise_bounds(
     bags: Bags,
     alive: NDArray[np.int64],
     positions: NDArray[np.int64],  # positions in `alive`
+    alone: NDArray[np.int64],  # (alive,): the distance if only unknown terms are matched
     prices: NDArray[np.int64],
     bounds: NDArray[np.int64],  # (alive,)
 ) -> NDArray[np.int32]:
@@ -222,29 +197,16 @@ def _raise_bounds(
     savings, reach = best_savings(centre, integer_prices)
     if centre.is_maximum or max(centre.price[2], centre.size) > _MANY:
         return reach
-    gain = _gains(centre, bags, savings, reach)
+    gain = np.empty(len(savings), np.uint32)  # two arrays instead of one would be slower
+    for word in range(len(savings)):
+        gain[word] = (savings[word] << _REACH_BITS) + reach[word]
     for a in positions:
-        t = alive[a]
-        total = centre.price[0] * centre.size + centre.price[1] * bags.sizes[t] + paid
+        t, total = alive[a], alone[a] + paid
         for i in range(bags.indptr[t], bags.indptr[t + 1]):
-            most = np.int64(gain[bags.ids[i]])
+            most = np.int64(gain[bags.words[i]])  # the last one is 0
             total -= (most >> _REACH_BITS) * min(bags.counts[i], most & _MANY)  # without a branch
         bounds[a] = max(bounds[a], total)
     return reach
-
-
-@jit
-def _gains(centre: Centre, bags: Bags, savings: NDArray[np.int32], reach: NDArray[np.int32]) -> NDArray[np.uint32]:
-    """Return, for every term, the best saving of an occurrence and how many can be matched, packed into one number.
-
-    Two arrays instead of one would make clustering 12 % slower.
-    """
-    gain = np.empty(len(bags.word), np.uint32)
-    for term in range(len(bags.word)):
-        word = bags.word[term]
-        known = (savings[word] << _REACH_BITS) + reach[word]
-        gain[term] = known if word >= 0 else (centre.price[2] << _REACH_BITS) + centre.own[term]
-    return gain
 
 
 @jit
@@ -343,7 +305,7 @@ def _upper_bound(centre: Centre, bags: Bags, t: int, greedy: Greedy, least: int)
     choices, left, touched, n_touched = greedy.choices, greedy.left, greedy.touched, 0
     bound = _most_distance(centre, bags, t)
     for i in range(bags.indptr[t], bags.indptr[t + 1]):
-        w, count = bags.word[bags.ids[i]], np.int64(bags.counts[i])
+        w, count = bags.words[i], np.int64(bags.counts[i])
         if bound < least:
             break
         if w < 0:

@@ -50,7 +50,9 @@ def prepare(profiles: Profiles, network: Network, limit: int) -> tuple[Bags, Dis
     numbers = np.unique(found[found >= 0])
     word = np.where(found < 0, -1, np.searchsorted(numbers, found)).astype(np.int32)
     sizes = row_sums(profiles.counts, profiles.indptr)
-    bags = Bags(profiles.indptr, profiles.ids, profiles.counts, sizes, profiles.owner, word, *_unknown(profiles, word))
+    words = word[profiles.ids]
+    unknown = _unknown(profiles, words < 0)
+    bags = Bags(profiles.indptr, profiles.ids, profiles.counts, sizes, profiles.owner, word, words, *unknown)
     n_words, longest = len(numbers), int(np.diff(profiles.indptr).max(initial=0))
     rows = np.empty((min(n_words, max(longest, _CACHE_BYTES // max(1, n_words))), n_words), np.uint8)
     ancestry = ancestry_of(network, numbers, limit=limit)
@@ -60,12 +62,11 @@ def prepare(profiles: Profiles, network: Network, limit: int) -> tuple[Bags, Dis
     )
 
 
-def _unknown(profiles: Profiles, word: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
+def _unknown(profiles: Profiles, is_unknown: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
     """Return how many occurrences of every history are known, and the histories of every unknown term."""
-    is_unknown = word[profiles.ids] < 0
     pairs = np.flatnonzero(is_unknown)
     pairs = pairs[np.argsort(profiles.ids[pairs], kind="stable")]
-    indptr = indptr_of(np.bincount(profiles.ids[pairs], minlength=len(word)))
+    indptr = indptr_of(np.bincount(profiles.ids[pairs], minlength=len(profiles.vocabulary)))
     holders = row_numbers(profiles.indptr)[pairs].astype(np.int32)
     known = row_sums(np.where(is_unknown, 0, profiles.counts), profiles.indptr)
     return known, indptr, holders, profiles.counts[pairs]
