@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, hstack
 
-from queryveil.lexicons.places import personal_places
-from queryveil.lexicons.word_lists import STOP_WORDS, frequent_names, ordinary_words
+from queryveil.lexicons.word_lists import STOP_WORDS, frequent_names, ordinary_words, personal_places
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.characters import terms
 from queryveil.semantics.word_vectors import bundled_vectors

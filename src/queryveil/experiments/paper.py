@@ -20,7 +20,7 @@ from queryveil.core.results import Verdict
 from queryveil.core.rows import select_entries
 from queryveil.histories.build import Unit, assemble
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import Market
+from queryveil.market import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.report.charts import Point
 from queryveil.report.reproduction import PaperFigure, PaperTable

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, break_ties
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, break_ties, release_freed_memory
 from queryveil.core.errors import NoTermsError
-from queryveil.core.memory import release_freed_memory
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, Step

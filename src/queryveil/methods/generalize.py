@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.histories.vocabularies import PublishedVocabularies
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.kernels.generalize import Holdings, count_owners, find_holdings, gains_of, look_up, shared_counts
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people

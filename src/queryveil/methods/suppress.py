@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import row_numbers
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.histories import gather
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people

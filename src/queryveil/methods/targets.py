@@ -16,7 +16,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.names import Declaration
 from queryveil.core.rows import FloatArray, row_numbers
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import COLUMNS, FIGURES, Market
+from queryveil.market import COLUMNS, FIGURES, Market
 
 NEEDS_VALUES = "target=file needs the values of terms; give a file with the columns term, value by --values."
 NEEDS_MARKET = f"target={{}} needs a market table; give a file with the columns term, {', '.join(COLUMNS)} by --market."

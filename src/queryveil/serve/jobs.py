@@ -24,11 +24,22 @@ from queryveil.release.manifest import Manifest, load_manifest
 from queryveil.serve.fields import in_fields
 from queryveil.serve.leftovers import RUNS, remove_leftovers
 from queryveil.serve.progress_text import StageClock
-from queryveil.serve.run_files import clear_folder, store_upload, upload_name
+from queryveil.serve.run_files import (
+    INDEX,
+    PRIVATE,
+    RELEASE,
+    RESULT,
+    TEMPORARY,
+    UPLOAD,
+    clear_folder,
+    forget_files,
+    remove,
+    store_upload,
+    upload_name,
+)
 from queryveil.serve.run_specs import LANES, RunInputs, RunSpec, kinds_of_lane, parse_spec
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, LogRow, QuotaError, RunRow, RunState, Store, UnknownIdError
-from queryveil.serve.stored_files import INDEX, PRIVATE, RELEASE, RESULT, TEMPORARY, UPLOAD, forget_files, remove
 from queryveil.serve.worker import run_worker
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."

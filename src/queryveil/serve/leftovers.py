@@ -13,8 +13,8 @@ from pathlib import Path
 
 from queryveil.core.errors import InputError
 from queryveil.core.files import PREFIX
+from queryveil.serve.run_files import TEMPORARY, UPLOAD, forget_files, remove
 from queryveil.serve.store import Store
-from queryveil.serve.stored_files import TEMPORARY, UPLOAD, forget_files, remove
 
 LOGS, RUNS = "logs", "runs"  # in the home folder
 _ID = re.compile(r"[0-9a-f]{12}")  # nothing else in these folders is ours

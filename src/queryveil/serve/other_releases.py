@@ -13,7 +13,7 @@ from queryveil.core.options import Option
 from queryveil.core.progress import Progress
 from queryveil.release.manifest import MANIFEST_FILE, load_manifest
 from queryveil.serve.fields import with_options
-from queryveil.serve.run_files import check_unpacked
+from queryveil.serve.run_files import TEMPORARY, UPLOAD, check_unpacked
 from queryveil.serve.run_specs import (
     AttackSpec,
     RunInputs,
@@ -22,7 +22,6 @@ from queryveil.serve.run_specs import (
     register_spec,
     verdict_record,
 )
-from queryveil.serve.stored_files import TEMPORARY, UPLOAD
 from queryveil.workflows.requests import AttackRequest, VerifyRequest
 
 SENT_FILE_IS_GONE = "the file that was sent was removed when the run ended; send it again."

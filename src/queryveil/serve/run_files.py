@@ -1,17 +1,24 @@
 """Files that are sent: their limits, and the folder of a run, emptied before it begins except for what was sent."""
 
+import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from queryveil.core.files import write_file
 from queryveil.serve.settings import Settings, bytes_of
 from queryveil.serve.store import QuotaError, TooLargeError
-from queryveil.serve.stored_files import UPLOAD
 
 _LONGEST_NAME = 200  # characters
 _CHUNK = 1 << 20  # bytes
 DISK_FULL = "the file would fill the {} that this server may use; delete some runs, or start with a larger --max-disk."
+RELEASE, PRIVATE, INDEX, UPLOAD = "release", "private", "index", "upload"
+RESULT = "result.json"  # what the run found
+DATASHEET = "datasheet.html"
+TEMPORARY = "tmp"
+_PUBLIC = ("verdict", "manifest", "scores", "seconds")  # what of the result stays when the private folder goes
 
 
 def upload_name(filename: str) -> str:
@@ -84,3 +91,19 @@ def clear_folder(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink()
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder and all that is in it, or raise if something stays."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)
+
+
+def forget_files(folder: Path) -> None:
+    """Remove from a run's folder who is behind its release: the private folder, and what the method says of the log."""
+    result = folder / RESULT
+    if result.exists():
+        record = json.loads(result.read_text())
+        kept = {name: record[name] for name in _PUBLIC if name in record}
+        write_file(result, json.dumps(kept, ensure_ascii=False).encode(), 0o600)
+    remove(folder / PRIVATE)

@@ -16,8 +16,8 @@ from queryveil.core.files import write_file
 from queryveil.core.progress import Progress
 from queryveil.serve.fields import with_fields
 from queryveil.serve.leftovers import join_workers
+from queryveil.serve.run_files import RESULT, TEMPORARY, UPLOAD
 from queryveil.serve.run_specs import RunInputs, RunSpec
-from queryveil.serve.stored_files import RESULT, TEMPORARY, UPLOAD
 
 COMPILING = "compiling kernels, once on this machine"
 OUT_OF_MEMORY = "the run needed more memory than there is; try a smaller log, or fewer runs at once (--jobs)."

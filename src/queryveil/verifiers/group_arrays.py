@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError, ReleaseError
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress
 from queryveil.verifiers.group_tables import WEIGHT_TOLERANCE, Fault, Finding, fault_of
 

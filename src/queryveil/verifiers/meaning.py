@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network, ancestry_of
 from queryveil.semantics.tree import ANY, PARTS, UNKNOWN

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.core.arrow import as_array, encode_texts
-from queryveil.core.evidence import Evidence, Floor, MethodParameters
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Floor, MethodParameters, ReleasedVocabularies
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation

@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.evidence import Evidence, Floor, MethodParameters, Owners, ReleasedHistories
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Floor, MethodParameters, Owners, ReleasedHistories, ReleasedVocabularies
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation

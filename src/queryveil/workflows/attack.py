@@ -18,8 +18,8 @@ from queryveil.attacks.finding import SECONDS
 from queryveil.core.arrow import as_array
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
+from queryveil.core.evidence import ReleasedGroups
 from queryveil.core.files import begins_with, check_replaceable, write_new_file
-from queryveil.core.group_evidence import ReleasedGroups
 from queryveil.core.memory_folder import folder_of
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
@@ -38,8 +38,7 @@ from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.semantics import SemanticOptions
-from queryveil.semantics.published_names import terms_below, terms_listed
-from queryveil.semantics.tree import term_tree
+from queryveil.semantics.tree import term_tree, terms_below, terms_listed
 from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.original_log import find_people, refuse_other_counts
 from queryveil.workflows.requests import AttackRequest, log_source

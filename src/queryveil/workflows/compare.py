@@ -24,7 +24,7 @@ from queryveil.histories.build import build
 from queryveil.histories.outcomes import KeptPairs, Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
-from queryveil.market.table import Market
+from queryveil.market import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.manifest import CleaningRecord
 from queryveil.release.verification import verify_or_raise

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import ReleasedHistories, Views
-from queryveil.core.group_evidence import ReleasedGroups
+from queryveil.core.evidence import ReleasedGroups, ReleasedHistories, Views
 from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.options import Place
@@ -21,8 +20,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import locate_pairs
-from queryveil.histories.groups import Grouping, PreviousGroups
-from queryveil.histories.outcomes import KeptPairs, Outcome
+from queryveil.histories.outcomes import Grouping, KeptPairs, Outcome, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contributors

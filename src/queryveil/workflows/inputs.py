@@ -19,7 +19,7 @@ from queryveil.core.progress import Progress
 from queryveil.histories.outcomes import Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
-from queryveil.market.table import FIGURES, Market, read_market, read_values
+from queryveil.market import FIGURES, Market, read_market, read_values
 from queryveil.methods.base import method_of
 from queryveil.methods.targets import TermValues, check_term_values
 from queryveil.release.atomic_folder import file_digest

@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil._version import __version__
-from queryveil.core.arrow import arrow_texts
+from queryveil.core.arrow import arrow_texts, release_freed_memory
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, MethodParameters, Views
-from queryveil.core.memory import release_freed_memory
 from queryveil.core.memory_folder import Folder, MemoryPath, folder_of
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
@@ -30,7 +29,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, RunRecord, bind, write_private
-from queryveil.market.table import Market
+from queryveil.market import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord

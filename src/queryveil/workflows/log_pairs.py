@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
-from queryveil.core.log_pair import LogPair
+from queryveil.core.evidence import LogPair
 from queryveil.core.progress import Progress, silent
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.histories.pairs import Sensitivity, documents_of_profiles, documents_of_texts, pair_logs, read_documents

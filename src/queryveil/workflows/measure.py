@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as csv
 
-from queryveil.core.arrow import arrow_texts
+from queryveil.core.arrow import arrow_texts, as_array, release_freed_memory
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
+from queryveil.core.evidence import Evidence, LogPair, Owners, ReleasedHistories, ReleasedVocabularies
 from queryveil.core.files import check_new_file, write_new_file
-from queryveil.core.group_evidence import ReleasedVocabularies
-from queryveil.core.memory import release_freed_memory
 from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
@@ -31,24 +30,28 @@ from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
 from queryveil.kinds.private_folder import VECTORS, PrivateFolder, RunRecord
-from queryveil.market.table import Market, read_market
+from queryveil.market import Market, read_market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
 from queryveil.measures.base import Comparison
 from queryveil.release.atomic_folder import prepare_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.semantics import SemanticOptions
-from queryveil.workflows.clicks import CLICK_COLUMNS, read_clicks
 from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.original_log import are_same_files, find_people, refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
 
 if TYPE_CHECKING:
-    from queryveil.core.log_pair import LogPair
     from queryveil.measures.vocabularies import Vocabularies
+    from queryveil.search.evaluation.clicks import ClickLog
     from queryveil.search.evaluation.variants import SearchEvaluation
 
 _QRELS = "qrels.txt"  # by which a folder of rankings is recognised
+CLICK_COLUMNS = (KeptColumn("url"), KeptColumn("rank"))
+_NO_CLICKS = (
+    "clicks: the log has no address of a clicked result; name its column by --columns url=COLUMN, or measure search, "
+    "which needs none."
+)
 
 
 def measure(request: MeasureRequest, progress: Progress = silent) -> list[Score]:
@@ -136,8 +139,6 @@ def _measure_release(
             evidence.get(Profiles)  # refuses another log, whatever the measures look at
         scores = take_measures(measures, evidence, rng, progress)
         if request.people is not None:
-            from queryveil.core.log_pair import LogPair
-
             write_people(evidence.get(LogPair), measures, request)
     if request.trec is not None and rankings:
         _write_rankings(request.trec, rankings[0], evidence, rng)
@@ -211,8 +212,6 @@ def _add_pair(
     progress: Progress,
 ) -> None:
     """Let measures look at log and release person by person."""
-    from queryveil.core.log_pair import LogPair
-
     kind, pairing = release.kind, request.pairing
 
     def pair() -> LogPair:
@@ -226,7 +225,7 @@ def _add_pair(
     evidence.add(LogPair, pair)
 
 
-def write_people(pair: "LogPair", measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
+def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
     """Write the figures of every person as CSV if requested; it names people, so only its owner can read it."""
     if request.people is None:
         return
@@ -377,3 +376,29 @@ def _write_rankings(out: Path, rankings: "SearchEvaluation", evidence: Evidence,
 
     documents = evidence.get(SearchInputs).index.documents
     write_folder(out, trec_files(rankings, documents.ids, rng), _QRELS, force=False, secret=True)
+
+
+def read_clicks(log: QueryLog, private: PrivateFolder) -> "ClickLog":
+    """Return the clicks of the people of a release; `log` was opened with the columns of clicks."""
+    from queryveil.search.evaluation.clicks import ClickLog
+
+    url, rank = CLICK_COLUMNS
+    if not log.has_values(url):
+        raise InputError(_NO_CLICKS)
+    logged = f"TRY_CAST({rank.sql} AS DOUBLE)" if rank.name in log.columns else "CAST(NULL AS DOUBLE)"
+    table = log.connection.query_table(
+        f"SELECT people.person, query, {url.sql} AS url, CASE WHEN {logged} >= 1 THEN {logged} END AS logged"
+        f" FROM queries JOIN people ON people.id = queries.person WHERE {url.sql} IS NOT NULL"
+    )
+    persons = private.histories()["person"].combine_chunks()
+    number = pc.index_in(table["person"].cast(persons.type), persons)
+    rows = table.set_column(0, "person", number)
+    rows = rows.filter(pc.is_valid(rows["person"])).sort_by(
+        [(name, "ascending") for name in ("person", "query", "url")]
+    )
+    return ClickLog(
+        as_array(rows["person"]).astype(np.int64),
+        tuple(rows["query"].to_pylist()),
+        tuple(rows["url"].to_pylist()),
+        as_array(pc.fill_null(rows["logged"].cast(pa.float64()), np.nan)),
+    )

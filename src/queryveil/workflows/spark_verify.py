@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.evidence import Evidence, Floor, MethodParameters
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, MethodParameters
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict

@@ -17,7 +17,7 @@ from queryveil.experiments.burghardt.examples import smith_log
 from queryveil.experiments.paper import RunTally, confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import FIGURES
+from queryveil.market import FIGURES
 from queryveil.methods.targets import TermValues, value_of_terms
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.core.evidence import Evidence, Floor
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, row_numbers
 from queryveil.experiments.paper import RunTally, confirm
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.measures.privacy.linkability import measure_linkability

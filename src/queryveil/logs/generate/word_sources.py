@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from queryveil.lexicons.places import places
-from queryveil.lexicons.word_lists import load_names
+from queryveil.lexicons.word_lists import load_names, places
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.generate.invented import brand_names, pick, site_names, town_names
 from queryveil.logs.generate.lexicon import MOST_TERMS, QueryLexicon, WeightedIds

@@ -32,7 +32,7 @@ from queryveil.kernels.histories import gather
 from queryveil.measures.base import Comparison
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import Network, ancestry, wordnet
-from queryveil.semantics.published_names import SEPARATOR
+from queryveil.semantics.tree import SEPARATOR
 
 _COMPARED_PER_CALL = 20  # patterns between two progress reports
 _EXTENDED_PER_CALL = 1_000  # patterns extended between two progress reports

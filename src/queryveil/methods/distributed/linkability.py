@@ -17,7 +17,7 @@ from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed import features as feature_blocks
 from queryveil.methods.distributed.blocks import PEOPLE, numbered_terms, raw_blocks, terms_of_blocks

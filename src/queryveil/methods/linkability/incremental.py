@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of_sorted, row_numbers, row_sums
-from queryveil.histories.groups import Grouping, PreviousGroups
+from queryveil.histories.outcomes import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
 from queryveil.methods.linkability import principles

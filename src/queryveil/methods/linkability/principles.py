@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, ROUNDING, GroupRule
 from queryveil.kernels.grouping.kmeans import sum_groups

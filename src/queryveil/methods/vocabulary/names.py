@@ -16,7 +16,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import FAR, HEIGHT_BITS, Bags, Cluster, DistanceCache
 from queryveil.methods.vocabulary.clustering import distance_rows
 from queryveil.semantics.network import Network, lowest_common_ancestor
-from queryveil.semantics.published_names import SEPARATOR
+from queryveil.semantics.tree import SEPARATOR
 
 PublishedName = tuple[str, int]  # a name and its level
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import GroupMembers
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import (
     FloatArray,

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import GroupMembers
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers, select_entries
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import audit, drafts, events, handover, other_releases, resources, run_table
+from queryveil.serve.api import audit, drafts, handover, other_releases, resources, run_table
 from queryveil.serve.api.models import PROBLEMS
 from queryveil.serve.fields import DeclarationsOut, all_declarations
 from queryveil.serve.goals import GoalOut, suggested_runs
@@ -15,7 +15,6 @@ routers = [
     drafts.router,
     run_table.router,
     resources.runs,
-    events.router,
     handover.router,
     resources.releases,
     resources.searches,

@@ -10,10 +10,10 @@ from starlette.responses import HTMLResponse, StreamingResponse
 from queryveil.serve.api import models
 from queryveil.serve.api.resources import ReleaseId, RunId
 from queryveil.serve.context import ContextDep, check_files
-from queryveil.serve.datasheets import DatasheetSpec
 from queryveil.serve.guard import REPORT_HEADERS
+from queryveil.serve.run_files import DATASHEET
+from queryveil.serve.run_specs import DatasheetSpec
 from queryveil.serve.store import UnknownIdError
-from queryveil.serve.stored_files import DATASHEET
 
 router = APIRouter(tags=["releases"], responses=models.PROBLEMS)
 _CSV = models.documented("text/csv", {"type": "string"}, "the rows of the release")

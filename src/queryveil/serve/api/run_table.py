@@ -1,22 +1,24 @@
-"""REST routes of the table of all runs: export, names, tags and notes, deletion of several, comparison."""
+"""REST routes of all runs: their table and its export, changes of several, comparison, and the stream of events."""
 
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.api import models
 from queryveil.serve.api.resources import RunId
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep
-from queryveil.serve.run_table import RunFilter, as_csv, find_runs, runs_as_csv
-from queryveil.serve.side_by_side import SCORE_COLUMNS, score_rows
+from queryveil.serve.events import run_events
+from queryveil.serve.run_table import SCORE_COLUMNS, RunFilter, as_csv, find_runs, runs_as_csv, score_rows
 
 router = APIRouter(tags=["runs"], responses=models.PROBLEMS)
 Runs = Annotated[list[str], Field(min_length=1, max_length=1_000, description="the ids of runs")]
 _CSV = models.documented("text/csv", {"type": "string"}, "a table as CSV")
+_SCHEMA = {"type": "object", "properties": {"data": {"type": "string", "description": "the runs that changed"}}}
+_STREAM = models.documented("text/event-stream", _SCHEMA, "the runs that changed, as JSON")
 
 
 class RunChanges(models.StrictModel):
@@ -103,3 +105,9 @@ def export_comparison(request: Request, context: ContextDep, run: Annotated[list
 def _csv(text: str, name: str) -> Response:
     headers: dict[str, Any] = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.get("/events", response_class=StreamingResponse, responses=_STREAM)
+def follow_all_runs(context: ContextDep) -> StreamingResponse:
+    """Follow all runs as server-sent events: first every run, then each that changes, and the ids of deleted ones."""
+    return StreamingResponse(run_events(context.store, context.jobs), media_type="text/event-stream")

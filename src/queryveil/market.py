@@ -1,9 +1,4 @@
-"""Market tables (`term, bid, clicks, impressions`) and value files (`term, value`).
-
-Burghardt, Böhm, Guttman, Clifton 2010, sections 4.1 and 5.1: advertisers bid for a term, and its ads bring clicks and
-impressions. The revenue of a term is clicks · bid; it is known only where both are. Files are CSV, or TSV if the first
-line contains a tab; the columns may be in any order, and other columns are ignored.
-"""
+"""The value of terms on the advertising market, or by a file of values."""
 
 import csv
 from array import array
