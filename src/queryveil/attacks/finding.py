@@ -128,7 +128,8 @@ def attack_by_terms(
         note = BEYOND if isinstance(claimed, int) and n_terms > claimed else ""
         label = count_terms(n_terms)
         results += attack_crowds(scenario, attack, label, known, progress, exact=True, note=note)
-        known = known.with_wrong(scenario.people.draw_wrong(scenario.people.ids, rows, n_wrong, rng))
+        wrong = scenario.people.draw_wrong(scenario.people.ids, rows, n_wrong, rng)  # columns (targets, n_wrong)
+        known = replace(known, items=np.hstack((known.items, wrong)))
         label += f" and {n_wrong} wrong, scored" if n_wrong else ", scored"
         results += attack_crowds(scenario, attack, label, known, progress, note=note)
     return results

@@ -56,7 +56,7 @@ def infer(
         infer_terms(*run, prior, progress, f"attacking: {attack}")
         for run in scenario.runs_with_control(hidden, strangers)
     )
-    result = partial(base.make_result, attack, controlled_by=base.control_name(strangers))
+    result = partial(base.make_result, attack, controlled_by=base.LEFT_OUT if strangers is None else base.OTHER_PEOPLE)
     label, guessed = count_terms(m), np.append(prior, 0.0)[released.guess]
     beliefs = released.belief, control.belief, log.belief
     guesses = released.is_right, control.is_right, log.is_right

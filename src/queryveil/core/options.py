@@ -175,6 +175,16 @@ def option(default: Any, type: ParameterType, purpose: str, **spelling: Any) -> 
     return field(default=default, metadata={_KEY: Option("", type, purpose, **spelling)})
 
 
+def optional_file(purpose: str, **spelling: Any) -> Any:
+    """Declare a field that is an option for the path of a file or folder, which may be left out."""
+    return option(None, LocalPath(), purpose, **spelling)
+
+
+def optional_place(purpose: str, **spelling: Any) -> Any:
+    """Declare a field that is an option for a path or URI of the engine, which may be left out."""
+    return option(None, EnginePath(), purpose, **spelling)
+
+
 @dataclass(frozen=True)
 class OptionGroup:
     """Base of dataclasses whose fields are options or nested option groups; the constructor validates the options."""

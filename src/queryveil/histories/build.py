@@ -73,7 +73,9 @@ def _gather_log(
         release_freed_memory()
     owner = people.owner
     before = _count_left(sum(map(len, histories)), owner, *histories)
-    public = held.without(_find_excluded(log.source, words), whole_queries=excludes_queries)
+    excluded = log.source.excluded
+    is_excluded = np.array(hold_excluded(words.to_pylist(), excluded), np.bool_) if excluded else None
+    public = held.without(is_excluded, whole_queries=excludes_queries)
     kept = public.without(_find_stop_words(log.source, words) if unit == "term" else None)
     _report_steps(log, unit, before, (held, public, kept), owner)
     if not len(kept.term):
@@ -118,15 +120,6 @@ class _Entries(NamedTuple):
             is_kept = ~np.isin(self.query, self.query[~is_kept])
         return _Entries(self.history[is_kept], self.term[is_kept], self.query[is_kept])
 
-    def count_left(self, owner: Int32Array) -> "_Left":
-        """Count the queries, people and histories that hold an entry."""
-        return _count_left(int(np.count_nonzero(np.diff(self.query, prepend=0))), owner, self.history)
-
-
-def _find_excluded(source: LogSource, words: pa.Array) -> BoolArray | None:
-    """Return which entries hold an excluded term, None if none is excluded."""
-    return np.array(hold_excluded(words.to_pylist(), source.excluded), np.bool_) if source.excluded else None
-
 
 def _find_stop_words(source: LogSource, words: pa.Array) -> BoolArray | None:
     """Return which entries are stop words, None if these are kept."""
@@ -160,7 +153,8 @@ def _report_steps(
     cleaning, is_term = log.source.cleaning, unit == "term"
     counted: list[_Left] = []
     for previous, stage in zip((None, *stages), stages, strict=False):
-        counted.append(counted[-1] if stage is previous else stage.count_left(owner))
+        n_queries = int(np.count_nonzero(np.diff(stage.query, prepend=0)))
+        counted.append(counted[-1] if stage is previous else _count_left(n_queries, owner, stage.history))
     held, public, kept = counted
     n_found, n_public, n_kept = (len(stage.term) for stage in stages)
     n_empty, note = before.rows - held.rows, "empty, or without letters and digits"

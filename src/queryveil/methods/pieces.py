@@ -112,7 +112,8 @@ def split_histories(task: MethodTask, make_layer: Callable[[MethodTask], KeptPai
     first = make_layer(task)
     if task.method.integer("m") == 1:
         return replace(first, summary={**first.summary, "split": POINTLESS})
-    may_stay = _may_stay(task, profiles if start is None else profiles.select(start.mask))
+    source = profiles if start is None else profiles.select(start.mask)
+    may_stay = source.holder_counts() >= task.method.integer("k")
     is_common = may_stay[profiles.ids] if start is None else may_stay[profiles.ids] & start.mask
     n_frequent = int(np.flatnonzero(may_stay).max(initial=-1)) + 1
     assignment = _Assignment.of(profiles, np.where(first.mask, np.int32(0), np.int32(-1)))
@@ -148,11 +149,6 @@ def _publish_rest(
             return n_layers
         assignment.add(kept)
         n_layers += 1
-
-
-def _may_stay(task: MethodTask, source: Profiles) -> BoolArray:
-    """Return which terms k people hold."""
-    return np.asarray(source.holder_counts() >= task.method.integer("k"))
 
 
 def _next_layer(task: MethodTask, make_layer: Callable[[MethodTask], KeptPairs], left: BoolArray) -> BoolArray | None:

@@ -63,10 +63,6 @@ def _read_jsonl(data: bytes, schema: pa.Schema) -> pa.Table:
     return lines.read_json(memory_file(data), parse_options=lines.ParseOptions(explicit_schema=schema))
 
 
-def _read_parquet(data: bytes, schema: pa.Schema) -> pa.Table:
-    return open_parquet(data).read()
-
-
 @dataclass(frozen=True)
 class RowFormat:
     """A form of the rows: how to write them, and how to read them with the types of a schema."""
@@ -78,7 +74,7 @@ class RowFormat:
     opens_in_spreadsheets: bool = False
 
 
-PARQUET = RowFormat("Parquet", ".parquet", parquet_bytes, _read_parquet)
+PARQUET = RowFormat("Parquet", ".parquet", parquet_bytes, lambda data, _: open_parquet(data).read())
 FORMATS: Mapping[str, RowFormat] = {
     "csv": RowFormat("CSV", ".csv", partial(_csv_bytes, delimiter=","), partial(_read_csv, delimiter=","), True),
     "tsv": RowFormat("TSV", ".tsv", partial(_csv_bytes, delimiter="\t"), partial(_read_csv, delimiter="\t"), True),

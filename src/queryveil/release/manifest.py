@@ -22,14 +22,7 @@ from queryveil.logs.options import CleaningOptions
 
 MANIFEST_FILE, SIGNATURE_FILE = files.MANIFEST_FILE, "manifest.sig"
 DIGEST, VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
-_OPTIONAL = (
-    "made",
-    "title",
-    "dataset",
-    "kept",
-    "lists",
-    "excluded",
-)  # fields that are left out where there is nothing to say
+_OPTIONAL = ("made", "title", "dataset", "kept", "lists", "excluded")  # left out where there is nothing to say
 _COUNTS = {**dict.fromkeys(("people", "histories", "terms", "pairs", "occurrences"), int), "*": int}
 _FORMS: Mapping[str, Any] = {  # see `has_form`
     "queryveil": VERSION,

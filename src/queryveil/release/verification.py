@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from queryveil._version import __version__
+from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import Evidence, KeptValues, MethodParameters
 from queryveil.core.names import ResolvedName
@@ -199,9 +200,9 @@ def _faults(session: SqlSession, column: KeptColumn, kept: KeptColumns, counted:
 def _warning(session: SqlSession, kept: KeptColumns) -> str:
     """Return a sentence about how many histories show a kept value, or values of one query, that nobody else has."""
     ((n_histories,),) = session.query("SELECT COUNT(DISTINCT history) FROM {kept}")
-    several = len(kept.columns) > 1
+    several, listed = len(kept.columns) > 1, alternatives(list(map(str, kept.columns)), "and")
     text = (
-        f"The guarantee does not cover the column{'s' if several else ''} {_listed(list(map(str, kept.columns)))}: of "
+        f"The guarantee does not cover the column{'s' if several else ''} {listed}: of "
         f"{n_histories:,} histories, {_count_own(session, [[name] for name in kept.names]):,} have a value there that "
         "nobody else has"
     )
@@ -220,8 +221,3 @@ def _count_own(session: SqlSession, keys: Sequence[Sequence[str]]) -> int:
     )
     ((n_own,),) = session.query(f"SELECT COUNT(DISTINCT history) FROM ({own}) AS own")
     return int(n_own)
-
-
-def _listed(words: Sequence[str]) -> str:
-    """Return words as "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
 from queryveil.core.errors import InputError
-from queryveil.core.names import Real
+from queryveil.core.names import Real, Word
+from queryveil.core.options import OptionGroup, option
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,27 @@ def ranking_settings(
         raise InputError(f"ranking must be one of {', '.join(RANKINGS)}, not {name!r}; change it.", field="ranking")
     given = {"blend": blend, "shrink": shrink, "query_weight": query_weight}
     return replace(RANKINGS[name], **{key: value for key, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions(OptionGroup):
+    """How the engine's documents are re-ranked by a profile."""
+
+    ranking: str = option(
+        BLENDED,
+        Word(tuple(RANKINGS)),
+        "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone.",
+    )
+    blend: float | None = option(
+        None, Real(0, 1), "The weight of the engine's own score against the profile, from 0 to 1."
+    )
+    shrink: float | None = option(
+        None, Real(0, 1), "The weight of everybody's profile against the group's, from 0 to 1."
+    )
+    query_weight: float | None = option(
+        None, Real(0, 1), "The weight of the query's own terms next to the profile, from 0 to 1."
+    )
+
+    def settings(self) -> RankingSettings:
+        """Return the weights: those given, else those of the named ranking."""
+        return ranking_settings(self.ranking, blend=self.blend, shrink=self.shrink, query_weight=self.query_weight)

@@ -120,19 +120,15 @@ def place(
     placed = np.flatnonzero(is_near.any(axis=1))
     names = [terms[number] for number in placed.tolist()]
     lengths = is_near[placed].sum(axis=1)
-    parents = [_first_noun(network, vectors.words[number]) for number in near[placed][is_near[placed]].tolist()]
-    made = _add_words(network, names, lengths, np.array(parents, np.int32))
+    known = [network.lemmas.numbers[vectors.words[number]] for number in near[placed][is_near[placed]].tolist()]
+    parents = network.senses[network.sense_indptr[np.array(known, np.int64)]]  # nouns come first
+    made = _add_words(network, names, lengths, parents.astype(np.int32))
     if not keeps_vectors:
         return made
     used = np.unique(near[is_near])
     own = WordVectors(tuple(names), rows[placed])
     nouns_used = vectors.select(used.tolist())
     return replace(made, vectors=WordVectors(own.words + nouns_used.words, np.concatenate((own.rows, nouns_used.rows))))
-
-
-def _first_noun(network: Network, word: str) -> int:
-    """Return the first noun that a word may mean; nouns come first among its senses."""
-    return int(network.senses[network.sense_indptr[network.lemmas.numbers[word]]])
 
 
 def _add_words(network: Network, names: Sequence[str], lengths: IntArray, parents: NDArray[np.int32]) -> Network:

@@ -37,11 +37,6 @@ class Visitor:
     who: str
 
     @property
-    def is_owner(self) -> bool:
-        """Return whether everything is allowed."""
-        return self.role == "owner"
-
-    @property
     def has_session(self) -> bool:
         """Return whether a browser's cookie was presented, and not the token itself."""
         return self.who != _PROGRAM
@@ -132,10 +127,15 @@ def visitor_of(request: HTTPConnection) -> Visitor | None:
     return visitor
 
 
+def is_by_owner(request: HTTPConnection) -> bool:
+    """Return whether the owner sent a request."""
+    visitor = visitor_of(request)
+    return visitor is not None and visitor.role == "owner"
+
+
 def require_owner(request: Request) -> None:
     """Refuse a request of anybody but the owner; a dependency of routes."""
-    visitor = visitor_of(request)
-    if visitor is None or not visitor.is_owner:
+    if not is_by_owner(request):
         raise HTTPException(403, NOT_OWNER)
 
 

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -98,8 +98,9 @@ class Logs:
         """
         row, runs = self._store.log(log), self._store.runs(log=log)
         if scope == "everything" and not row.is_copy:
-            named = [run for run in self._store.runs() if row.filename in named_files_of(run)]
-            runs += [run for run in named if run not in runs]
+            for run in self._store.runs():  # its result may quote the file
+                if run not in runs and row.filename in parse_spec(run.kind, run.spec).named_files().values():
+                    runs.append(run)
         gone = runs if scope == "everything" else [run for run in runs if spec_class(run.kind).goes_with_log]
         stay = [run for run in runs if run not in gone]
         has_private = [run for run in stay if run.state == "done" and run.kind == "anonymize"]
@@ -159,11 +160,6 @@ class Logs:
         """Raise if a file cannot be read as a log."""
         with in_owners_words(row):
             self.guess(Path(row.path), row.reading)
-
-
-def named_files_of(run: RunRow) -> Collection[str]:
-    """Return the paths in the server's folder that a run was given: its result may quote them."""
-    return parse_spec(run.kind, run.spec).named_files().values()
 
 
 @contextmanager

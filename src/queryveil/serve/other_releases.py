@@ -45,10 +45,6 @@ class CheckSpec(RunSpec):
     path: Annotated[ServerPath, Field(description="a release, or a file, in the server's folder")] = ""
     sent: Annotated[str, Field(max_length=200, description="the name of the file that was sent instead")] = ""
 
-    def named_files(self) -> dict[str, str]:
-        """Return the path in the server's folder, if one was given."""
-        return {"path": self.path} if self.path else {}
-
     @property
     def is_about_folder(self) -> bool:
         """Return whether a file of the folder is checked: a counterexample may be a query of a raw log in there."""
@@ -105,10 +101,6 @@ class AttackOtherSpec(AttackSpec):
     declared: ClassVar[tuple[Option, ...]]
     path: Annotated[ServerPath, Field(description="a release in the server's folder")]
     private: Annotated[ServerPath, Field(description="its private folder, in the server's folder")]
-
-    def named_files(self) -> dict[str, str]:
-        """Return the paths in the server's folder."""
-        return {**super().named_files(), "path": self.path, "private": self.private}
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Attack the release."""

@@ -89,7 +89,7 @@ class RunSpec(BaseModel):
     needs_release: ClassVar[bool] = False
     needs_private: ClassVar[bool] = False  # the private folder of the release
     declared: ClassVar[tuple[Option, ...]] = ()  # the options that the spec takes
-    folder_fields: ClassVar[tuple[str, ...]] = ()  # named files that may be folders
+    folder_fields: ClassVar[tuple[str, ...]] = ()  # fields of its own that name a file or a folder
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that were given or differ from their default, without those that a REST body adds."""
@@ -100,7 +100,8 @@ class RunSpec(BaseModel):
 
     def named_files(self) -> dict[str, str]:
         """Return the paths in the server's folder that the spec names, by field."""
-        return {each.name: path for each in self.declared if each.is_path and (path := getattr(self, each.name))}
+        names = (*(each.name for each in self.declared if each.is_path), *self.folder_fields)
+        return {name: path for name in names if (path := getattr(self, name))}
 
     def request(self, request: type[Request], inputs: RunInputs, **values: Any) -> Request:
         """Return the workflow's request: the options of the spec, `values`, and files of the server's folder."""
@@ -259,10 +260,6 @@ class IndexSpec(RunSpec):
     path: Annotated[
         str, Field(max_length=1_000, description="a file or a folder of documents in the server's folder")
     ] = ""
-
-    def named_files(self) -> dict[str, str]:
-        """Return the path in the server's folder, if one was given."""
-        return {"path": self.path} if self.path else {}
 
     def check(self, inputs: RunInputs) -> None:
         """Raise if the documents are in no form that can be read."""

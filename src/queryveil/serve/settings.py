@@ -12,7 +12,7 @@ from typing import Any
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import Integer
-from queryveil.core.options import FreeText, LocalPath, OptionGroup, option
+from queryveil.core.options import FreeText, OptionGroup, option, optional_file
 from queryveil.serve.store import QuotaError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -36,17 +36,15 @@ class Settings(OptionGroup):
 
     host: str = option("127.0.0.1", FreeText(), "The address to listen on; any but this machine's own needs a token.")
     port: int = option(8000, Integer(minimum=0), "The port; 0 takes any that is free.")
-    folder: Path | None = option(None, LocalPath(), "A folder whose files may be chosen on the page; no others.")
-    home: Path | None = option(
-        None, LocalPath(), "The private folder of logs, runs and releases.", default_text="~/.local/share/queryveil"
+    folder: Path | None = optional_file("A folder whose files may be chosen on the page; no others.")
+    home: Path | None = optional_file(
+        "The private folder of logs, runs and releases.", default_text="~/.local/share/queryveil"
     )
-    token_file: Path | None = option(
-        None, LocalPath(), "A file with the owner's token, for you alone to read; or set QUERYVEIL_TOKEN."
+    token_file: Path | None = optional_file(
+        "A file with the owner's token, for you alone to read; or set QUERYVEIL_TOKEN."
     )
-    analyst_token_file: Path | None = option(
-        None,
-        LocalPath(),
-        "A file with a token for analysts, who run, compare and download; or set QUERYVEIL_ANALYST_TOKEN.",
+    analyst_token_file: Path | None = optional_file(
+        "A file with a token for analysts, who run, compare and download; or set QUERYVEIL_ANALYST_TOKEN."
     )
     max_upload: str = option("500MB", FreeText(), "The largest log that may be sent, such as 500MB or 2GB.")
     max_unpacked: str = option("5GB", FreeText(), "The largest size that a compressed log may have unpacked.")
@@ -56,11 +54,9 @@ class Settings(OptionGroup):
         0, Integer(minimum=0), "Days after which who is behind a release is forgotten; 0 for never."
     )
     jobs: int = option(2, Integer(minimum=0), "The maximum number of runs at once.")
-    index: Path | None = option(None, LocalPath(), "An index for the search page; else the bundled corpus.")
-    search: Path | None = option(
-        None, LocalPath(), "Serve searches in this index alone, for applications; with --groups."
-    )
-    groups: Path | None = option(None, LocalPath(), "A release of groups, by which searches are made personal.")
+    index: Path | None = optional_file("An index for the search page; else the bundled corpus.")
+    search: Path | None = optional_file("Serve searches in this index alone, for applications; with --groups.")
+    groups: Path | None = optional_file("A release of groups, by which searches are made personal.")
     token: str | None = None  # of the owner; the pages make one at every start unless it is given
     analyst_token: str | None = None
     demo_people: int = 2_000  # in the demo log

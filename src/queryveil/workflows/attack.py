@@ -25,7 +25,7 @@ from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
 from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines import LogSource, QueryLog, log_source, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build
@@ -41,7 +41,7 @@ from queryveil.semantics import SemanticOptions
 from queryveil.semantics.tree import term_tree, terms_below, terms_listed
 from queryveil.workflows.excluded import recorded_terms
 from queryveil.workflows.original_log import find_people, refuse_other_counts
-from queryveil.workflows.requests import AttackRequest, log_source
+from queryveil.workflows.requests import AttackRequest
 from queryveil.workflows.semantic_inputs import open_network
 
 DEFAULT_M = 2  # where the release's guarantee names none

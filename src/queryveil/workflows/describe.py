@@ -18,11 +18,10 @@ from queryveil.core.files import begins_with, check_replaceable, write_new_file
 from queryveil.core.options import OptionGroup
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Rate, wilson
-from queryveil.engines import LogSource, QueryLog, Step, open_log
+from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import Unit, build
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.options import CleaningOptions
 from queryveil.measures.privacy.unique import count_in_original
 from queryveil.report.description import TITLE, LogDescription, render_description
 from queryveil.report.log_figures import NO_SCRIPT, ContentEstimate, LongTail, Quantiles, SingledOut, SizeClass
@@ -44,18 +43,14 @@ def describe(request: DescribeRequest, progress: Progress = silent) -> LogDescri
         check_replaceable(request.page, "a description of a log", is_page, overwrite=request.force)
     source = request.source
     with open_log(source, progress=progress) as log:
-        files = " ".join((*_log_words(source), *_flags(request.reading)))
+        names = [shlex.quote(uri) for uri in source.uris] or ["LOG"]  # the latter for a table in memory
+        files = " ".join((*names, *_flags(request.reading)))
         description = _describe(log, files, " ".join((files, *_flags(request.cleaning))), progress)
     description = replace(description, seconds=time.monotonic() - started)
     if request.page is not None:
         write_new_file(request.page, render_description(description).encode(), overwrite=request.force)
         description = replace(description, page=request.page)
     return description
-
-
-def _log_words(source: LogSource) -> list[str]:
-    """Return the files as a shell would take them; LOG for a table in memory."""
-    return [shlex.quote(uri) for uri in source.uris] or ["LOG"]
 
 
 def _flags(group: OptionGroup) -> list[str]:
@@ -98,7 +93,7 @@ def _describe(log: QueryLog, files: str, words: str, progress: Progress) -> LogD
         tails=(terms_tail, queries_tail),
         singled_out=(*terms_alone, *queries_alone),
         content=content,
-        identifiers=_identifiers(steps["scrub"], log.source.cleaning),
+        identifiers=steps["scrub"].counts_by_kind() if log.source.cleaning.scrub else None,
         top_stop_words=sum(term in STOP_WORDS for term in profiles.vocabulary[:TOP_TERMS]),
         is_one_query_each=len(numbers) == 1 and int(numbers[0]) == 1 < int(people.sum()),
         steps=tuple(map(str, steps.values())),
@@ -158,10 +153,6 @@ def _time_span(log: QueryLog) -> tuple[str | None, str | None]:
     forms = ", ".join(f"strftime({bound}(time), '%Y-%m-%d %H:%M:%S') AS {bound}" for bound in ("min", "max"))
     row = log.connection.query_table(f"SELECT {forms} FROM queries").to_pylist()[0]
     return row["min"], row["max"]
-
-
-def _identifiers(step: Step, cleaning: CleaningOptions) -> dict[str, int] | None:
-    return step.counts_by_kind() if cleaning.scrub else None
 
 
 def _estimate_content(profiles: Profiles) -> ContentEstimate:

@@ -14,7 +14,7 @@ from typing import Any
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
-from queryveil.core.options import LocalPath, OptionGroup, option
+from queryveil.core.options import OptionGroup, optional_file
 from queryveil.guarantees import guarantee_of
 from queryveil.release.manifest import Manifest
 
@@ -61,13 +61,11 @@ class OwnerLists(OptionGroup):
     """The files of these lists."""
 
     panel = "Inputs of methods and measures"
-    places: Path | None = option(
-        None, LocalPath(), "More places, one on each line, for methods that look for places; to verify, the same list."
+    places: Path | None = optional_file(
+        "More places, one on each line, for methods that look for places; to verify, the same list."
     )
-    sensitive: Path | None = option(
-        None,
-        LocalPath(),
-        "Sensitive terms, one on each line, for a bound h on inference; unless given, the bundled model says.",
+    sensitive: Path | None = optional_file(
+        "Sensitive terms, one on each line, for a bound h on inference; unless given, the bundled model says."
     )
 
     def only(self, names: Collection[str]) -> "OwnerLists":

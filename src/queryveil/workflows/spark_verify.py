@@ -254,7 +254,9 @@ class ClusterRelease:
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file of the folder, None if there is none."""
-        path = f"{self.uri}/{name}"
+        return self._read(f"{self.uri}/{name}")
+
+    def _read(self, path: str) -> bytes | None:
         return self._storage.read(path) if self._storage.exists(path) else None
 
     def rows(self) -> "DataFrame":
@@ -308,8 +310,7 @@ class ClusterRelease:
 
     def read_private(self, private: str, name: str) -> bytes | None:
         """Return the bytes of a file of a private folder, None if there is none."""
-        path = f"{location_uri(private)}/{name}"
-        return self._storage.read(path) if self._storage.exists(path) else None
+        return self._read(f"{location_uri(private)}/{name}")
 
     def check_belongs(self, private: str) -> RunRecord:
         """Refuse a private folder that was made for other rows than the manifest names; return its record."""

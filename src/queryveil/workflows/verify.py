@@ -14,7 +14,7 @@ from queryveil.core.memory_folder import Folder, folder_of
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
-from queryveil.engines import open_log
+from queryveil.engines import log_source, open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import TAXONOMY, VECTORS, PrivateFolder
@@ -32,7 +32,7 @@ from queryveil.release.verification import (
 )
 from queryveil.workflows.excluded import check_excluded, find_in_rows, recorded_terms
 from queryveil.workflows.owner_lists import OwnerLists, add_lists
-from queryveil.workflows.requests import HandOverRequest, VerifyRequest, log_source
+from queryveil.workflows.requests import HandOverRequest, VerifyRequest
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
 _NO_LISTS = OwnerLists()
