@@ -8,8 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from queryveil.cli.command import add_command, command, workflow_command
-from queryveil.cli.config import read_config, save_config
+from queryveil.cli.command import add_command, command, read_config, save_config, workflow_command
 from queryveil.core.errors import InputError, OutputError
 from queryveil.core.names import Flag, Integer, Real, Text, Word
 from queryveil.core.options import AnyObject, CommaSeparated, LocalPath, OptionGroup, option, required

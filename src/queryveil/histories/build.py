@@ -44,14 +44,7 @@ def build(
     With `closes_log` the log is closed as soon as it has been read, since its memory is needed.
     """
     rows, words, people = _gather_log(log, unit, progress, excludes_queries=excludes_queries, closes_log=closes_log)
-    return _number_entries(
-        rows,
-        words,
-        people.owner,
-        people.persons,
-        partition=people.partition,
-        partition_values=log.partition_values,
-    )
+    return _number_entries(rows, words, people.owner, people.persons, people.partition, log.partition_values)
 
 
 class _People(NamedTuple):
@@ -179,18 +172,10 @@ def _report_steps(
 
 
 def assemble(
-    history: Int32Array,
-    term: Int32Array,
-    words: pa.Array,
-    owner: Int32Array,
-    persons: tuple[str, ...] = (),
-    *,
-    partition: Int32Array | None = None,
-    partition_values: tuple[str, ...] = (),
+    history: Int32Array, term: Int32Array, words: pa.Array, owner: Int32Array, persons: tuple[str, ...] = ()
 ) -> Profiles:
     """Return the profiles of (history, term) pairs; empty histories are left out, and people may have no identifier."""
-    rows = _gather_rows(history, term, owner)
-    return _number_entries(rows, words, owner, persons, partition=partition, partition_values=partition_values)
+    return _number_entries(_gather_rows(history, term, owner), words, owner, persons)
 
 
 class _Rows(NamedTuple):
@@ -221,9 +206,8 @@ def _number_entries(
     words: pa.Array,
     owner: Int32Array,
     persons: tuple[str, ...],
-    *,
-    partition: Int32Array | None,
-    partition_values: tuple[str, ...],
+    partition: Int32Array | None = None,
+    partition_values: tuple[str, ...] = (),
 ) -> Profiles:
     """Return the profiles with entries in the reference order."""
     starts, terms, order = rows

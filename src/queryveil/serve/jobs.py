@@ -22,18 +22,19 @@ from typing import Any, BinaryIO
 from queryveil.core.errors import InputError, sentence_of
 from queryveil.release.manifest import Manifest, load_manifest
 from queryveil.serve.fields import in_fields
-from queryveil.serve.leftovers import RUNS, remove_leftovers
 from queryveil.serve.progress_text import StageClock
 from queryveil.serve.run_files import (
     INDEX,
     PRIVATE,
     RELEASE,
     RESULT,
+    RUNS,
     TEMPORARY,
     UPLOAD,
     clear_folder,
     forget_files,
     remove,
+    remove_leftovers,
     store_upload,
     upload_name,
 )

@@ -12,8 +12,7 @@ from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import resolve
 from queryveil.serve.fields import with_fields
 from queryveil.serve.jobs import LOG_DELETED, RunManager
-from queryveil.serve.leftovers import LOGS
-from queryveil.serve.run_files import check_unpacked, store_upload
+from queryveil.serve.run_files import LOGS, check_unpacked, store_upload
 from queryveil.serve.run_specs import StatisticsSpec, parse_spec, source_of, spec_class
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id

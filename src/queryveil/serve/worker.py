@@ -15,8 +15,7 @@ from queryveil.core.errors import sentence_of
 from queryveil.core.files import write_file
 from queryveil.core.progress import Progress
 from queryveil.serve.fields import with_fields
-from queryveil.serve.leftovers import join_workers
-from queryveil.serve.run_files import RESULT, TEMPORARY, UPLOAD
+from queryveil.serve.run_files import RESULT, TEMPORARY, UPLOAD, join_workers
 from queryveil.serve.run_specs import RunInputs, RunSpec
 
 COMPILING = "compiling kernels, once on this machine"

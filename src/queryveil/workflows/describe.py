@@ -23,12 +23,21 @@ from queryveil.histories.build import Unit, build
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.measures.privacy.unique import count_in_original
-from queryveil.report.description import TITLE, LogDescription, render_description
-from queryveil.report.log_figures import NO_SCRIPT, ContentEstimate, LongTail, Quantiles, SingledOut, SizeClass
+from queryveil.report.description import (
+    NO_SCRIPT,
+    TITLE,
+    ContentEstimate,
+    LogDescription,
+    LongTail,
+    Quantiles,
+    SingledOut,
+    SizeClass,
+    render_description,
+)
 from queryveil.sensitivity.model import load_model
 from queryveil.sensitivity.topics import OTHER, count_topics
+from queryveil.workflows.anonymize import TOP_TERMS
 from queryveil.workflows.requests import DescribeRequest
-from queryveil.workflows.stop_words import TOP_TERMS
 
 KNOWN = (1, 2, 3)  # terms or queries of a person
 MOST_QUERIES = 10_000  # whose content is looked at: a share is off by at most one percentage point (95 %)

@@ -4,8 +4,7 @@ from fastapi import APIRouter
 
 from queryveil.serve.api import audit, drafts, handover, other_releases, resources, run_table
 from queryveil.serve.api.models import PROBLEMS
-from queryveil.serve.fields import DeclarationsOut, all_declarations
-from queryveil.serve.goals import GoalOut, suggested_runs
+from queryveil.serve.fields import DeclarationsOut, GoalOut, all_declarations, suggested_runs
 
 PREFIX = "/api/v1"
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
 from queryveil.serve.context import ContextDep
-from queryveil.serve.goals import suggested_runs
+from queryveil.serve.fields import suggested_runs
 from queryveil.serve.rendering import page
 
 router = APIRouter()
