@@ -22,7 +22,7 @@ from queryveil.core.errors import (
     UnknownNameError,
     UnverifiedError,
 )
-from queryveil.core.memory_folder import MemoryPath, folder_of
+from queryveil.core.files import MemoryPath, folder_of
 from queryveil.core.names import Name, NameTable, Value, list_names, resolve_anywhere
 from queryveil.core.options import EnginePath, Location
 from queryveil.core.progress import Progress, silent

@@ -14,7 +14,7 @@ from types import GenericAlias
 from typing import Any, ClassVar, Self
 
 from queryveil.core.errors import UnknownNameError
-from queryveil.core.memory_folder import MemoryPath
+from queryveil.core.files import MemoryPath
 from queryveil.core.names import Flag, Name, Parameter, ParameterType, nearest
 
 _KEY = "option"  # of a dataclass field's metadata

@@ -17,7 +17,7 @@ import pyarrow as pa
 from queryveil._version import __version__
 from queryveil.core.arrow import memory_file, open_parquet, parquet_bytes
 from queryveil.core.errors import ReleaseError
-from queryveil.core.memory_folder import Folder
+from queryveil.core.files import Folder
 from queryveil.core.results import Verdict
 from queryveil.kinds.base import kind_of
 from queryveil.release.manifest import DIGEST, VERSION, FileEntry, Manifest, has_form

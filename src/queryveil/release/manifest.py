@@ -14,7 +14,7 @@ from queryveil._version import __version__
 from queryveil.core import files
 from queryveil.core.display import Brief
 from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
-from queryveil.core.memory_folder import Folder
+from queryveil.core.files import Folder
 from queryveil.core.names import ResolvedName, Value, declarations, parse, resolve
 from queryveil.engines import Step
 from queryveil.engines.kept_columns import KeptColumns

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.files import Folder, MemoryPath
 from queryveil.kinds.base import Kind, kind_of
 from queryveil.release.exports import EXPORT_FILE, FORMATS, PARQUET, ExportRecord, read_export, row_schema
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, FileEntry, Manifest, load_manifest

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
-from queryveil.core.files import Interrupts, sync_folder, write_file
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.files import Folder, Interrupts, MemoryPath, sync_folder, write_file
 from queryveil.kinds.private_folder import RUN_FILE, bind
 from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, write_journal
 from queryveil.release.manifest import MANIFEST_FILE, FileEntry, Manifest

@@ -24,7 +24,7 @@ from queryveil.attacks import attack_of
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.evidence import Evidence
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.files import Folder, MemoryPath
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Scores, Verdict
@@ -147,7 +147,7 @@ class AppliedMethod:
 
 def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRows) -> Manifest:
     """Return the manifest of a release, with the promise and its limits in words."""
-    claim, kept = plan.claim(applied.found), plan.kept_columns(applied.found)
+    claim, kept, excluded = plan.claim(applied.found), plan.kept_columns(applied.found), plan.source.excluded
     guarantee = guarantee_of(claim)
     promise, limits = guarantee.sentences(claim)
     return Manifest(
@@ -168,7 +168,7 @@ def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRo
         counts={"before": applied.before.record(), "after": applied.after.record()},
         content_sha256=written.content_sha256,
         lists=applied.lists,
-        excluded=excluded_record(plan.source.excluded, written.content_sha256),
+        excluded=excluded_record(excluded, written.content_sha256) if excluded else None,
         files=written.files,
     )
 

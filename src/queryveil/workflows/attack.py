@@ -19,8 +19,7 @@ from queryveil.core.arrow import as_array
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedGroups
-from queryveil.core.files import begins_with, check_replaceable, write_new_file
-from queryveil.core.memory_folder import folder_of
+from queryveil.core.files import begins_with, check_replaceable, folder_of, write_new_file
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult

@@ -167,7 +167,8 @@ def _run(
     try:
         outcome = run_method(MethodTask(profiles, plan.method, rng, views, progress))
         content = plan.kind.encode(outcome, profiles, bench.log)
-        refuse_published(content.rows, plan.source.excluded)
+        if plan.source.excluded:
+            refuse_published(content.rows, plan.source.excluded)
     except GuaranteeError as error:
         problem = str(error).removeprefix(f"{method}: ")
         return ComparedRun(method, plan.method.values, time.monotonic() - began, problem=problem), start

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedGroups, ReleasedHistories, Views
-from queryveil.core.memory_folder import Folder, folder_of
+from queryveil.core.files import Folder, folder_of
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.options import Place
 from queryveil.core.progress import Progress, silent

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from queryveil.core.arrow import as_array
 from queryveil.core.display import Brief, Tabular
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.memory_folder import folder_of
+from queryveil.core.files import folder_of
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import count_holders, indptr_of, ranges, row_numbers

@@ -13,7 +13,7 @@ import pyarrow as pa
 from queryveil.core.arrow import arrow_texts, release_freed_memory
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, MethodParameters, Views
-from queryveil.core.memory_folder import Folder, MemoryPath, folder_of
+from queryveil.core.files import Folder, MemoryPath, folder_of
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog
@@ -76,7 +76,8 @@ class LocalRun(ReleaseRun):
             release_freed_memory()
             self._kept = plan.kept_columns(outcome.found)
             self._content = plan.kind.encode(outcome, profiles, log, self._kept)
-            refuse_published(self._content.rows, source.excluded)
+            if source.excluded:
+                refuse_published(self._content.rows, source.excluded)
             release_freed_memory()
             steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome

@@ -17,8 +17,7 @@ from queryveil.core.arrow import arrow_texts, as_array, release_freed_memory
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, LogPair, Owners, ReleasedHistories, ReleasedVocabularies
-from queryveil.core.files import check_new_file, write_new_file
-from queryveil.core.memory_folder import Folder, folder_of
+from queryveil.core.files import Folder, check_new_file, folder_of, write_new_file
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score

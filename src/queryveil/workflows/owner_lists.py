@@ -30,10 +30,6 @@ class OwnerList:
     evidence: str  # "module:function", called as `add_lists` calls it
     reasons: str = ""  # "module:function", called as `reasons` calls it, if terms that k people share may be forbidden
 
-    def refusal(self, method: object) -> str:
-        """Say that a method does not take it."""
-        return f"--{self.option} is for methods that {self.methods}, and {method} does not; leave it out."
-
 
 OWNER_LISTS: Mapping[str, OwnerList] = MappingProxyType(
     {

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from queryveil.core.display import Brief
 from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
 from queryveil.core.evidence import GroupMembers, ReleasedGroups
-from queryveil.core.files import write_file
-from queryveil.core.memory_folder import folder_of
+from queryveil.core.files import folder_of, write_file
 from queryveil.core.options import EnginePath, Place
 from queryveil.core.progress import Progress, silent
 from queryveil.histories.profile_files import is_profile_file, read_profiles

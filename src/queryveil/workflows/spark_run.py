@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Floor, MethodParameters, Views
-from queryveil.core.files import write_file
-from queryveil.core.memory_folder import MemoryPath
+from queryveil.core.files import MemoryPath, write_file
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score

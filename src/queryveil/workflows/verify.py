@@ -10,7 +10,7 @@ import numpy as np
 
 from queryveil.core.errors import InputError, ReleaseError, UnverifiedError
 from queryveil.core.evidence import Evidence, Floor, ReleasedHistories
-from queryveil.core.memory_folder import Folder, folder_of
+from queryveil.core.files import Folder, folder_of
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
