@@ -27,7 +27,7 @@ from scipy.sparse import csr_matrix, hstack
 
 from queryveil.lexicons.word_lists import STOP_WORDS, frequent_names, ordinary_words, personal_places
 from queryveil.lexicons.wordnet import load_wordnet
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.semantics.word_vectors import bundled_vectors
 from queryveil.sensitivity.model import BAYES, SensitivityModel, model_bytes, read_model
 from queryveil.sensitivity.training import base_form, score_predictions

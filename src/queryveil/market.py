@@ -12,7 +12,7 @@ import numpy as np
 
 from queryveil.core.errors import InputError
 from queryveil.core.rows import FloatArray
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 
 COLUMNS = ("bid", "clicks", "impressions")
 FIGURES = (*COLUMNS, "revenue")

@@ -23,7 +23,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer, WholeTexts, text_bytes, tokenize
 from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.user_lists import hold_excluded
+from queryveil.logs.terms import hold_excluded
 
 WORKERS = min(4, os.cpu_count() or 1)
 Unit = Literal["term", "query", "entry"]

@@ -17,7 +17,7 @@ from queryveil.core.rows import FloatArray, Int32Array, indptr_of_sorted
 from queryveil.engines import LogSource
 from queryveil.histories.build import entry_order
 from queryveil.histories.profiles import Profiles
-from queryveil.logs.user_lists import hold_excluded
+from queryveil.logs.terms import hold_excluded
 
 COLUMNS = ("user", "term", "weight")
 

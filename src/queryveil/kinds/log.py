@@ -13,9 +13,8 @@ from queryveil.core.errors import InternalError
 from queryveil.core.rows import BoolArray, IntArray, count_holders, gather_rows, indptr_of, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
-from queryveil.histories.occurrences import Occurrences
-from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
-from queryveil.histories.pieces import cut_into_pieces, cut_queries
+from queryveil.histories.pieces import Occurrences, cut_into_pieces, cut_queries
+from queryveil.histories.pieces import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent

@@ -22,8 +22,7 @@ from queryveil.core.evidence import Views
 from queryveil.core.progress import Progress
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, row_numbers, row_sums, select_entries
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.person_pairs import PersonRows, count_person_pairs
-from queryveil.histories.pieces import cut_into_pieces
+from queryveil.histories.pieces import PersonRows, count_person_pairs, cut_into_pieces
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
 from queryveil.kernels.km.supports import Tree

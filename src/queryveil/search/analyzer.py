@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from queryveil.core.rows import IntArray, indptr_of
 from queryveil.histories.tokens import Tokenizer
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.characters import fold
+from queryveil.logs.terms import fold
 from queryveil.semantics.lemmas import lemmatize
 
 # Stored in every index: an index that was built with other settings cannot be searched with these.

@@ -22,7 +22,7 @@ from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, ra
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.semantics import Ancestry, ancestors, paths_up
 from queryveil.lexicons.wordnet import NOUN, load_relations, load_wordnet
-from queryveil.logs.user_lists import hold_excluded
+from queryveil.logs.terms import hold_excluded
 from queryveil.semantics.lemmas import LemmaIndex, lemmatize, wordnet_lemmas
 from queryveil.semantics.word_vectors import WordVectors
 

@@ -11,8 +11,7 @@ from queryveil.lexicons.word_lists import (
     personal_places,
     private_words,
 )
-from queryveil.logs.characters import terms
-from queryveil.logs.user_lists import read_lines
+from queryveil.logs.terms import read_lines, terms
 
 LISTED = 0.98  # the probability that a query of one listed word is sensitive
 _NAMES = ("female", "male", "last")

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from queryveil.core.display import printable
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.kinds.private_folder import RunRecord
-from queryveil.logs.user_lists import excluded_digest, excluded_in, read_terms
+from queryveil.logs.terms import excluded_digest, excluded_in, read_terms
 from queryveil.release.manifest import Manifest
 
 RECORDED = "excluded_terms"  # in the private record of a run

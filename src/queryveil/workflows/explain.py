@@ -30,7 +30,7 @@ from queryveil.core.rows import count_holders, indptr_of, ranges, row_numbers
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import PLURALS
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.characters import fold
+from queryveil.logs.terms import fold
 from queryveil.release.reader import Release, load_release
 from queryveil.workflows.owner_lists import reasons
 from queryveil.workflows.requests import WhyRequest

@@ -70,7 +70,7 @@ class LogRequest(OptionGroup):
         exclude_terms: Path | None = getattr(self, "exclude_terms", None)
         if exclude_terms is None:
             return source
-        from queryveil.logs.user_lists import read_terms
+        from queryveil.logs.terms import read_terms
 
         return replace(source, excluded=read_terms(exclude_terms, source.cleaning.charset))
 

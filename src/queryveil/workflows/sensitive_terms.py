@@ -24,7 +24,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.logs.options import CleaningOptions
-from queryveil.logs.user_lists import read_terms
+from queryveil.logs.terms import read_terms
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import Manifest
 

@@ -16,12 +16,11 @@ from queryveil.core.names import declarations, plural
 from queryveil.kinds.base import Kind, kind_of
 from queryveil.report.attacks import COLUMNS, describe_risks, level_bounds, read_attacks
 from queryveil.report.datasheet import OWNER_FIELDS
-from queryveil.serve.access import OWNER_ONLY
+from queryveil.serve.access import GONE, OWNER_ONLY, RememberedForms
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, FormDataDep, FormDep, ServerContext
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
-from queryveil.serve.remembered import GONE, RememberedForms
 from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.run_specs import LONGEST_FIELD, DatasheetSpec, parse_spec
 from queryveil.serve.store import LogRow, RunRow, free_name

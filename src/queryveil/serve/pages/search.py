@@ -14,11 +14,10 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.report.rendering import plural
-from queryveil.serve.access import is_by_owner
+from queryveil.serve.access import GONE, RememberedForms, is_by_owner
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, FormDep, ServerContext, check_files
 from queryveil.serve.fields import form_field, read_options
-from queryveil.serve.remembered import GONE, RememberedForms
 from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.search import MAX_QUERY_LENGTH, RANKING_FIELDS, RULES, SearcherCache, SearchQuery, invalid_request
