@@ -5,9 +5,10 @@ import json
 import pkgutil
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -85,15 +86,22 @@ def command(
 
 
 def workflow_command(
-    request: type[Request], workflow: str, *, json: str, example: str = "", dry_run: str = ""
-) -> Callable[[Callable[[Result, Request, bool], int | None]], Command]:
-    """Make a command of a function that prints what a workflow returned and gives the exit code, 0 unless it does.
+    request: type[Request],
+    workflow: str,
+    *,
+    json: str = "Print the result as JSON.",
+    record: Callable[[Any], Any] = methodcaller("record"),
+    remarks: Callable[[Any, Any], Iterable[str]] = lambda result, request: (),
+    example: str = "",
+    dry_run: str = "",
+) -> Callable[[Callable[[Result, Request], None]], Command]:
+    """Make a command of a function that prints what a workflow returned as text; with `--json`, `record` of it is.
 
     The workflows are named as "module:function" and imported when the command is run; the one of `dry_run` estimates
-    what the other would do.
+    what the other would do. A result may have an `exit_code`; `remarks` on it are printed on stderr in either form.
     """
 
-    def decorate(show: Callable[[Result, Request, bool], int | None]) -> Command:
+    def decorate(show: Callable[[Result, Request], None]) -> Command:
         def run(*, as_json: bool = False, **values: Any) -> int:
             values.pop(_CONFIG.name)  # it has set the defaults of the other options
             config_file, is_estimate = values.pop(_SAVE_CONFIG.name), values.pop(_DRY_RUN.name, False)
@@ -102,10 +110,15 @@ def workflow_command(
                 save_config(config_file, given, values, overwrite=bool(values.get("force")))
             with progress_bar() as progress:
                 result = pkgutil.resolve_name(dry_run if is_estimate else workflow)(given, progress=progress)
-            if not is_estimate:
-                return show(result, given, as_json) or 0
-            print_json(result.record()) if as_json else typer.echo("\n".join(result.sentences()))
-            return 0
+            if as_json:
+                print_json(result.record() if is_estimate else record(result))
+            elif is_estimate:
+                typer.echo("\n".join(result.sentences()))
+            else:
+                show(result, given)
+            for remark in remarks(result, given):
+                typer.echo(remark, err=True)
+            return getattr(result, "exit_code", 0)
 
         return _with_options(run, show, request, json, example, *([_DRY_RUN] if dry_run else []), _CONFIG, _SAVE_CONFIG)
 

@@ -97,13 +97,10 @@ def _announce(address: str) -> None:
 @workflow_command(
     WarmRequest,
     "queryveil.workflows.warm:warm",
-    json="Print the result as JSON.",
+    record=asdict,
     example="queryveil warm --method 'km(k=10, m=2)'",
 )
-def warm(done: "CompiledKernels", request: WarmRequest, as_json: bool) -> None:
+def warm(done: "CompiledKernels", request: WarmRequest) -> None:
     """Compile ahead what methods need, in parallel, for container images and continuous integration."""
-    if as_json:
-        print_json(asdict(done))
-        return
     new = f"{done.added} of them now in {done.seconds:.1f} s"
     typer.echo(f"{done.kernels} kernels are compiled in {done.folder}, {new}")
