@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 
 from queryveil.cli.output import print_json, progress_bar, timings_printed
 from queryveil.core.errors import InputError
-from queryveil.core.files import write_new_file
+from queryveil.core.files import read_input, write_new_file
 from queryveil.core.names import Flag, Integer, Real, Word, declarations, nearest
 from queryveil.core.options import CommaSeparated, EnginePath, LocalPath, Option, OptionGroup, TextName
 
@@ -217,9 +217,7 @@ def config_loader(request: type[OptionGroup]) -> Callable[[typer.Context, Path |
 def read_config(path: Path, request: type[OptionGroup]) -> dict[str, Any]:
     """Return the options of a configuration file by name; refuse names and values that the request does not allow."""
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"--config: {path} cannot be read: {error.strerror}; check the path.") from None
+        values = tomllib.loads(read_input(path, "--config").decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"--config: {path} is not TOML: {error}; correct it.") from None
     options = {each.name: each for each in request.options() if not each.is_python_only}

@@ -22,11 +22,11 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from queryveil.core.errors import OutputError
+from queryveil.core.errors import InputError, OutputError
 
 MANIFEST_FILE = "manifest.json"  # a folder that has it is a release
 PREFIX = ".queryveil-"
-_LOCK = "lock"
+_LOCK, _SEARCHED = "lock", 1 << 24  # bytes that are searched for the title of a page
 _ATTEMPTS, _PAUSE = 25, 0.02  # seconds; whoever removes abandoned ones holds a lock for less
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -201,30 +201,46 @@ def refuse_unwritable(place: Path) -> None:
         raise OutputError(f"cannot write {place}: the folder {place.parent} is not yours to write; choose another.")
 
 
-def check_replaceable(out: Path, what: str, is_ours: Callable[[Path], bool], *, overwrite: bool) -> None:
-    """Refuse like `check_new_file`; of the files that exist, only one of ours may be replaced, never a log."""
+def check_replaceable(out: Path, what: str, is_ours: str | Callable[[Path], bool], *, overwrite: bool) -> None:
+    """Refuse like `check_new_file`; of the files that exist, only one of ours may be replaced, never a log.
+
+    One of ours passes a test, or holds a text such as the title of a page.
+    """
     check_new_file(out, overwrite=overwrite)
-    if out.exists() and not is_ours(out):
+    if out.exists() and not (_holds(out, is_ours) if isinstance(is_ours, str) else is_ours(out)):
         raise OutputError(f"{out} is not {what}, so --force does not replace it; choose another name.")
 
 
-def begins_with(path: Path, text: str, *, within: int = 2_000) -> bool:
-    """Return whether the first bytes of a file contain a text, such as the title of a page."""
+def _holds(path: Path, text: str) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as stream:
-        return text.encode() in stream.read(within)
+        return text.encode() in stream.read(_SEARCHED)
+
+
+def read_input(path: Path, flag: str) -> bytes:
+    """Return the content of a file that an option names."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{flag}: {path} cannot be read: {error.strerror}; check the path.") from None
+
+
+@contextmanager
+def write_errors_as_sentences(out: Path, remedy: str) -> Iterator[None]:
+    """Replace the system's errors while something is written by a sentence that names the target."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror or error}; {remedy}.") from None
 
 
 def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644) -> None:
     """Write a file atomically: in a workspace next to it, then renamed."""
     check_new_file(out, overwrite=overwrite)
-    try:
-        with scratch("file", out.parent) as folder:
-            write_file(folder / "new", data, mode)
-            (folder / "new").replace(out)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
+    with write_errors_as_sentences(out, "choose another place"), scratch("file", out.parent) as folder:
+        write_file(folder / "new", data, mode)
+        (folder / "new").replace(out)
 
 
 def write_file(path: Folder, data: bytes, mode: int = 0o644) -> None:

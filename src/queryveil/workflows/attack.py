@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from queryveil.core.arrow import as_array
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedGroups
-from queryveil.core.files import begins_with, check_replaceable, folder_of, write_new_file
+from queryveil.core.files import check_replaceable, folder_of, write_new_file
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
@@ -338,8 +337,7 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     if request.taxonomy is not None and not release.kind.is_generalized:
         raise InputError("a taxonomy is for releases of vocabularies; leave --taxonomy out.")
     if request.page is not None:
-        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
-        check_replaceable(request.page, "a page about attacks", is_page, overwrite=request.force)
+        check_replaceable(request.page, "a page about attacks", f"<title>{TITLE}</title>", overwrite=request.force)
     source = log_source(request.against, request.reading, release.manifest.cleaning.cleaning())
     done = attack_release(release, PrivateFolder(folder_of(request.private)), request, source, progress)
     if request.page is None:

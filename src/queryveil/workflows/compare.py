@@ -4,7 +4,6 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Views
-from queryveil.core.files import begins_with, check_replaceable, write_new_file
+from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.core.results import Score, Verdict
@@ -76,8 +75,7 @@ def compare(request: CompareRequest, progress: Progress = silent) -> MethodCompa
         for plan in plans:
             check_measure(resolve("measure", name), plan.kind, has_market=request.market is not None)
     if request.page is not None:
-        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
-        check_replaceable(request.page, "a page of a comparison", is_page, overwrite=request.force)
+        check_replaceable(request.page, "a page of a comparison", f"<title>{TITLE}</title>", overwrite=request.force)
     inputs = {input_key(plan.method): open_inputs(plan.request, plan.method, plan.kind, progress) for plan in plans}
     with ExitStack() as stack:
         log = stack.enter_context(open_log(request.source, progress=progress))

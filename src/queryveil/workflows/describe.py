@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.core.arrow import as_array
-from queryveil.core.files import begins_with, check_replaceable, write_new_file
+from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.options import OptionGroup
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Rate, wilson
@@ -48,8 +48,7 @@ def describe(request: DescribeRequest, progress: Progress = silent) -> LogDescri
     """Read and clean a log and return what is in it in figures; with `page`, write them as a document too."""
     started = time.monotonic()
     if request.page is not None:
-        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
-        check_replaceable(request.page, "a description of a log", is_page, overwrite=request.force)
+        check_replaceable(request.page, "a description of a log", f"<title>{TITLE}</title>", overwrite=request.force)
     source = request.source
     with open_log(source, progress=progress) as log:
         names = [shlex.quote(uri) for uri in source.uris] or ["LOG"]  # the latter for a table in memory

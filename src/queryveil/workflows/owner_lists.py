@@ -46,7 +46,7 @@ OWNER_LISTS: Mapping[str, OwnerList] = MappingProxyType(
             "a list of sensitive terms",
             "queryveil.workflows.sensitive_terms_input:SensitiveTermsInput",
             "queryveil.workflows.sensitive_terms:add_sensitive_terms",
-            "queryveil.workflows.explain_inference:reasons",
+            "queryveil.workflows.sensitive_terms:reasons",
         ),
     }
 )

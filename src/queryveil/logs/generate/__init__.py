@@ -17,8 +17,8 @@ from typing import IO, cast
 
 import numpy as np
 
-from queryveil.core.errors import InputError, OutputError, UnknownNameError
-from queryveil.core.files import check_new_file, scratch
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.files import check_new_file, scratch, write_errors_as_sentences
 from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
 from queryveil.logs.generate.market import market_table
@@ -98,17 +98,14 @@ def generate(
 def _new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """Open a stream whose content becomes the file `out` once it is complete; .gz is compressed on the way."""
     check_new_file(out, overwrite=overwrite)
-    try:
-        with scratch("log", out.parent) as folder:
-            temporary = folder / "new"
-            with temporary.open("xb") as stream:
-                if out.suffix == ".gz":  # without name and time, so that the same log is the same bytes
-                    with gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0) as packed:
-                        yield cast("IO[bytes]", packed)
-                else:
-                    yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(out)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
+    with write_errors_as_sentences(out, "choose another place"), scratch("log", out.parent) as folder:
+        temporary = folder / "new"
+        with temporary.open("xb") as stream:
+            if out.suffix == ".gz":  # without name and time, so that the same log is the same bytes
+                with gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(out)
