@@ -48,6 +48,16 @@ def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     return data
 
 
+def csv_bytes(table: pa.Table | pa.RecordBatch, **options: Any) -> bytes:
+    """Return a table as CSV, by default with every text quoted, so that an empty one differs from none."""
+    import pyarrow.csv as csv
+
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink, csv.WriteOptions(**options))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
 def memory_file(data: bytes) -> Any:
     """Return a file that Arrow can read from these bytes, copied into memory of Arrow's own.
 

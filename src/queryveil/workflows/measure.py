@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 
-from queryveil.core.arrow import arrow_texts, as_array, release_freed_memory
+from queryveil.core.arrow import arrow_texts, as_array, csv_bytes, release_freed_memory
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, LogPair, Owners, ReleasedHistories, ReleasedVocabularies
@@ -233,9 +232,8 @@ def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: Measu
         if measure_of(each).by_person:
             figures = measure_of(each).load_by_person()(pair, each)
             columns[str(each)] = pa.array(figures, mask=np.isnan(figures))
-    sink = pa.BufferOutputStream()
-    csv.write_csv(pa.table(columns), sink, csv.WriteOptions(quoting_style="needed"))
-    write_new_file(request.people, sink.getvalue().to_pybytes(), overwrite=request.force, mode=0o600)
+    data = csv_bytes(pa.table(columns), quoting_style="needed")
+    write_new_file(request.people, data, overwrite=request.force, mode=0o600)
 
 
 def take_measures(
