@@ -16,13 +16,12 @@ from queryveil.core.evidence import Views
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
-from queryveil.core.results import Score, Verdict
 from queryveil.engines import QueryLog, open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build
-from queryveil.histories.outcomes import KeptPairs, Outcome
+from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Counts, Kind, ReleaseContent
+from queryveil.kinds.base import Counts, Kind
 from queryveil.market import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.manifest import CleaningRecord
@@ -170,26 +169,7 @@ def _run(
     except GuaranteeError as error:
         problem = str(error).removeprefix(f"{method}: ")
         return ComparedRun(method, plan.method.values, time.monotonic() - began, problem=problem), start
-    seconds = time.monotonic() - began
-    verdict, scores, counts = _evaluate(plan, outcome, content, profiles, views, bench, rng, progress)
-    run = ComparedRun(
-        method, plan.method.values, seconds, verdict, tuple(scores), counts.record(), outcome.summary, name
-    )
-    return run, ((method, outcome.mask) if isinstance(outcome, KeptPairs) else None)
-
-
-def _evaluate(
-    plan: ReleasePlan,
-    outcome: Outcome,
-    content: ReleaseContent,
-    profiles: Profiles,
-    views: Views,
-    bench: _Workbench,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> tuple[Verdict, list[Score], Counts]:
-    """Verify and measure the rows that a release would hold."""
-    kind = plan.kind
+    seconds, kind = time.monotonic() - began, plan.kind
     counts = kind.counts(outcome, profiles, content)
     applied = AppliedMethod(outcome.found, outcome.summary, Counts.of(profiles), counts, bench.cleaning)
     manifest = build_manifest(plan, applied, WrittenRows(tuple(content.rows.column_names)))
@@ -197,4 +177,6 @@ def _evaluate(
     verdict = verify_or_raise(manifest, kind, evidence, progress=progress)
     available = frozenset({"market"} if views.find(Market) is not None else ())
     measures = bench.request.measures or kind.default_measures(manifest.claim, available, when_made=True)
-    return verdict, take_measures(measures, evidence, rng, progress), counts
+    scores = tuple(take_measures(measures, evidence, rng, progress))
+    run = ComparedRun(method, plan.method.values, seconds, verdict, scores, counts.record(), outcome.summary, name)
+    return run, ((method, outcome.mask) if isinstance(outcome, KeptPairs) else None)

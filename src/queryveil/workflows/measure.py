@@ -3,7 +3,7 @@
 import glob
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,11 +128,11 @@ def _measure_release(
     private = None if request.private is None else PrivateFolder(folder_of(request.private))
     run = None if private is None else private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
-    rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, private, request)
+    measured = _MeasuredRelease(release, private, run, request, progress, evidence)
+    rng, rankings = np.random.default_rng(request.seed), measured.add_search()
     with ExitStack() as stack:
-        keep = CLICK_COLUMNS if any(measure_of(each).needs_clicks for each in measures) else ()
-        _add_original(evidence, release, private, run, request, stack, progress, keep)
-        _add_pair(evidence, release, private, request, needs_model(measures), progress)
+        measured.add_original(stack, CLICK_COLUMNS if any(measure_of(each).needs_clicks for each in measures) else ())
+        evidence.add(LogPair, lambda: measured.pair(needs_model=needs_model(measures)))
         if run is None or not are_same_files(run, request.original(release.manifest.cleaning.cleaning())):
             evidence.get(Profiles)  # refuses another log, whatever the measures look at
         scores = take_measures(measures, evidence, rng, progress)
@@ -143,84 +143,76 @@ def _measure_release(
     return scores
 
 
-def _add_original(
-    evidence: Evidence,
-    release: Release,
-    private: PrivateFolder | None,
-    run: RunRecord | None,
-    request: MeasureRequest,
-    stack: ExitStack,
-    progress: Progress,
-    also_keep: tuple[KeptColumn, ...],
-) -> None:
-    """Let measures look at the log, which is cleaned in the way that the manifest says; the stack closes it."""
-    cleaning = release.manifest.cleaning.cleaning()
-    meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
-    kept = release.manifest.kept or NOTHING_KEPT
-    excluded = recorded_terms(release.manifest, run)
-    source = request.original(cleaning, (*kept.columns, *also_keep), excluded)
+@dataclass(frozen=True, eq=False)
+class _MeasuredRelease:
+    """A release and its private folder, from which the evidence of measures is built when one looks at it."""
 
-    def map_histories(owners: Owners) -> IntArray:
-        positions = None if private is None else private.positions_in(evidence.get(Profiles))
-        return owners.history if positions is None else positions[owners.history]
+    release: Release
+    private: PrivateFolder | None
+    run: RunRecord | None
+    request: MeasureRequest
+    progress: Progress
+    evidence: Evidence
 
-    evidence.add(QueryLog, lambda: stack.enter_context(open_log(source, progress=progress)))
-    evidence.add(Profiles, lambda: _read_original(evidence, release, private, source, progress))
-    add_comparison(
-        evidence,
-        release.kind,
-        release.manifest,
-        market=None if request.market is None else read_market(request.market, cleaning.charset),
-        meaning=None
-        if meaning is None
-        else replace(
-            SemanticOptions(**meaning), taxonomy=request.taxonomy, vectors=_own_vectors(private), excluded=excluded
-        ),
-        map_histories=map_histories,
-        progress=progress,
-    )
+    def add_original(self, stack: ExitStack, also_keep: tuple[KeptColumn, ...]) -> None:
+        """Let measures look at the log, which is cleaned in the way that the manifest says; the stack closes it."""
+        manifest, request, private, evidence = self.release.manifest, self.request, self.private, self.evidence
+        cleaning, recorded = manifest.cleaning.cleaning(), manifest.cleaning.meaning
+        excluded = recorded_terms(manifest, self.run)
+        source = request.original(cleaning, (*(manifest.kept or NOTHING_KEPT).columns, *also_keep), excluded)
+        meaning = None
+        if recorded is not None:  # how terms were compared when the release was made, maybe by the user's vectors
+            file = None if private is None else private.path / VECTORS
+            vectors: Any = file if file is not None and file.is_file() else None
+            given = {"taxonomy": request.taxonomy, "vectors": vectors, "excluded": excluded}
+            meaning = replace(SemanticOptions(**recorded), **given)
 
+        def map_histories(owners: Owners) -> IntArray:
+            positions = None if private is None else private.positions_in(evidence.get(Profiles))
+            return owners.history if positions is None else positions[owners.history]
 
-def _own_vectors(private: PrivateFolder | None) -> Any:
-    """Return the file of the vectors by which the release was made, if these were the user's."""
-    file = None if private is None else private.path / VECTORS
-    return file if file is not None and file.is_file() else None
+        evidence.add(QueryLog, lambda: stack.enter_context(open_log(source, progress=self.progress)))
+        evidence.add(Profiles, lambda: self._read_original(source))
+        market = None if request.market is None else read_market(request.market, cleaning.charset)
+        more: dict[str, Any] = {"market": market, "meaning": meaning, "map_histories": map_histories}
+        add_comparison(evidence, self.release.kind, manifest, **more, progress=self.progress)
 
+    def _read_original(self, source: LogSource) -> Profiles:
+        """Return the profiles of the log, which must be the one that the release was made from."""
+        kind = self.release.kind
+        profiles = profiles_of(source) if kind.reads_profile_files else None
+        if profiles is None:
+            profiles = build(self.evidence.get(QueryLog), unit=kind.unit, progress=self.progress)
+        if self.private is not None:
+            find_people(self.private.histories(), profiles, is_ordered=False)
+        refuse_other_counts(self.release.manifest, Counts.of(profiles))
+        return profiles
 
-def _read_original(
-    evidence: Evidence, release: Release, private: PrivateFolder | None, source: LogSource, progress: Progress
-) -> Profiles:
-    """Return the profiles of the log, which must be the one that the release was made from."""
-    kind = release.kind
-    profiles = profiles_of(source) if kind.reads_profile_files else None
-    if profiles is None:
-        profiles = build(evidence.get(QueryLog), unit=kind.unit, progress=progress)
-    if private is not None:
-        find_people(private.histories(), profiles, is_ordered=False)
-    refuse_other_counts(release.manifest, Counts.of(profiles))
-    return profiles
-
-
-def _add_pair(
-    evidence: Evidence,
-    release: Release,
-    private: PrivateFolder | None,
-    request: MeasureRequest,
-    needs_model: bool,
-    progress: Progress,
-) -> None:
-    """Let measures look at log and release person by person."""
-    kind, pairing = release.kind, request.pairing
-
-    def pair() -> LogPair:
+    def pair(self, *, needs_model: bool) -> LogPair:
+        """Return log and release person by person."""
         from queryveil.workflows.log_pairs import pair_release, pair_terms
 
+        kind, pairing = self.release.kind, self.request.pairing
         if kind.unit == "term" and kind.match(pairing.match) == "terms":
-            return pair_terms(evidence.get(Comparison), pairing, needs_model=needs_model)
-        log = evidence.get(QueryLog)
-        return pair_release(release, log, pairing, private, needs_model=needs_model, progress=progress)
+            return pair_terms(self.evidence.get(Comparison), pairing, needs_model=needs_model)
+        log, progress = self.evidence.get(QueryLog), self.progress
+        return pair_release(self.release, log, pairing, self.private, needs_model=needs_model, progress=progress)
 
-    evidence.add(LogPair, pair)
+    def add_search(self) -> "list[SearchEvaluation]":
+        """Let measures open an index and read clicks, if one was given; return the list that rankings are added to."""
+        rankings: list[SearchEvaluation] = []
+        if self.request.index is not None:
+            from queryveil.measures.utility.search import SearchInputs
+            from queryveil.search.evaluation.group_profiles import PublicationRule
+            from queryveil.search.index import open_index
+
+            index, rule = self.request.index, PublicationRule.of(resolve("method", self.release.manifest.method))
+            self.evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, rankings.append))
+        if self.request.index is not None and (private := self.private) is not None:
+            from queryveil.search.evaluation.clicks import ClickLog
+
+            self.evidence.add(ClickLog, lambda: read_clicks(self.evidence.get(QueryLog), private))
+        return rankings
 
 
 def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
@@ -345,25 +337,6 @@ def _check_search(request: MeasureRequest, measures: Sequence[ResolvedName]) -> 
         if len(searching) != 1:
             raise InputError("--trec writes the rankings of one measure, search or clicks; name it once by --measure.")
         prepare_target(request.trec, _QRELS, force=False)
-
-
-def _add_search(
-    evidence: Evidence, release: Release, private: PrivateFolder | None, request: MeasureRequest
-) -> "list[SearchEvaluation]":
-    """Let measures open an index and read clicks, if an index was given; return the list that rankings are added to."""
-    rankings: list[SearchEvaluation] = []
-    if request.index is not None:
-        from queryveil.measures.utility.search import SearchInputs
-        from queryveil.search.evaluation.group_profiles import PublicationRule
-        from queryveil.search.index import open_index
-
-        index, rule = request.index, PublicationRule.of(resolve("method", release.manifest.method))
-        evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, rankings.append))
-    if request.index is not None and private is not None:
-        from queryveil.search.evaluation.clicks import ClickLog
-
-        evidence.add(ClickLog, lambda: read_clicks(evidence.get(QueryLog), private))
-    return rankings
 
 
 def _write_rankings(out: Path, rankings: "SearchEvaluation", evidence: Evidence, rng: np.random.Generator) -> None:
