@@ -26,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from queryveil.core.display import counted
 from queryveil.core.errors import InternalError
 from queryveil.core.evidence import Evidence, Floor, GroupMembers, MethodParameters, ReleasedGroups
 from queryveil.core.names import ResolvedName, Value
@@ -127,7 +128,7 @@ def _faults(
     p, principle = exact(claim.real("p")), claim.word("principle")
     least = math.ceil(1 / p)  # in a smaller group one member is a larger share than p
     small = finder.small_groups(least)
-    size = f"group {small.group} has {_plural(small.members, 'member')}"
+    size = f"group {small.group} has {counted(small.members, 'members')}"
     yield from fault_of(small, f"{size}, at least {least:,} must be in it")
     rare = finder.rare_terms()
     if rare.violations:
@@ -175,7 +176,7 @@ def _global_mean(finder: GroupFinder, p: Fraction) -> Iterator[Fault]:
     mean = finder.mean_profile_size()
     least = math.ceil(mean / p)
     short = finder.groups_with_few_terms(least)
-    size = f"group {short.group} has {_plural(short.terms, 'term')}, at least {least:,} must be"
+    size = f"group {short.group} has {counted(short.terms, 'terms')}, at least {least:,} must be"
     yield from fault_of(short, f"{size} published for it, since profiles have {float(mean):.6g} on average")
 
 
@@ -198,11 +199,6 @@ def _closeness(finder: GroupFinder, most: float) -> Iterator[Fault]:
     above = finder.groups_above_distance(exact(most))
     found = f"the terms of group {above.group} are {above.value:.6g} from those of all people"
     yield from fault_of(above, f"{found} by total variation, at most {most:.6g} is allowed")
-
-
-def _plural(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def count_dissimilar(

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
-from queryveil.core.display import Brief, Tabular
+from queryveil.core.display import Brief, Tabular, counted
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.files import folder_of
 from queryveil.core.progress import Progress, silent
@@ -295,25 +295,21 @@ class Fate(Brief):
             return COULD_STAY
         together = self._with(self.combination)
         if self.people_in_log < required:
-            verb = "has" if self.people_in_log == 1 else "have"
-            return f"only {_people(self.people_in_log)} in the log {verb} it{together}, and {required:,} are needed"
-        said = f"{_people(self.people)} of the {required:,} needed would have it{together}"
+            have = f"{counted(self.people_in_log, 'people')} in the log {'has' if self.people_in_log == 1 else 'have'}"
+            return f"only {have} it{together}, and {required:,} are needed"
+        said = f"{counted(self.people, 'people')} of the {required:,} needed would have it{together}"
         said += f" ({self.people_in_log:,} in the log)"
         if self.lost is not None:
             said += f"; {self.lost_in_pairs:,} of the {self.lost:,} who lost it had it in a pair too rare in the log"
         if self.people_of_cause is None:
             return f"{said}; it was removed from this history so that other terms could be kept"
         verb = "has" if self.people_of_cause == 1 else "have"
-        cause = f"a combination that only {_people(self.people_of_cause)} in the log {verb}"
+        cause = f"a combination that only {counted(self.people_of_cause, 'people')} in the log {verb}"
         return f"{said}; in this history it occurs{self._with(self.cause)}, {cause}"
 
     def _with(self, combination: tuple[str, ...]) -> str:
         others = [term for term in combination if term != self.term]
         return f" together with {', '.join(others)}" if others else ""
-
-
-def _people(number: int) -> str:
-    return "1 person" if number == 1 else f"{number:,} people"
 
 
 @dataclass(frozen=True, repr=False)
