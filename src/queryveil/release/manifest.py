@@ -125,11 +125,6 @@ class Manifest(Brief):
         texts = {name: json.dumps(value, sort_keys=True) for name, value in self._contents().items()}
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 
-    def altered_fields(self) -> list[str]:
-        """Return the fields that are not what the file's own digests say, none if it was not read from a file."""
-        found, stated = self.field_digests(), self.fields_sha256
-        return [name for name in {**found, **stated} if stated and found.get(name) != stated.get(name)]
-
     def record(self) -> dict[str, Any]:
         """Return the manifest as it is written, keys in order; optional parts that it does not have are left out."""
         return self._contents() | {"fields_sha256": self.field_digests()}
