@@ -38,7 +38,7 @@ from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.semantics import SemanticOptions
 from queryveil.semantics.tree import term_tree, terms_below, terms_listed
 from queryveil.workflows.excluded import recorded_terms
-from queryveil.workflows.original_log import find_people, refuse_other_counts
+from queryveil.workflows.measure import find_people, refuse_other_counts
 from queryveil.workflows.requests import AttackRequest
 from queryveil.workflows.semantic_inputs import open_network
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from queryveil.core.rows import IntArray, indptr_of
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon
 from queryveil.logs.generate.shape import Activity, LogShape, Slot
-from queryveil.logs.generate.topics import TOPICS
+from queryveil.logs.generate.word_sources import TOPICS
 
 TOPICS_EACH = 3
 HEAVIEST_LENGTH = 5  # terms in each query of the person with the largest history
