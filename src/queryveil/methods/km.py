@@ -18,11 +18,10 @@ in Privacy Preserving Data Publishing, 2007).
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.progress import Progress
-from queryveil.core.rows import row_numbers
+from queryveil.core.rows import BoolArray, row_numbers
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.inference import Bound
@@ -86,7 +85,7 @@ def _delete(task: MethodTask) -> KeptPairs:
     return KeptPairs(mask, summary={**summary, "pairs deleted": int(np.count_nonzero(~mask))}, found=found)
 
 
-def _enforce(task: MethodTask, source: Profiles, left: Profiles) -> NDArray[np.bool_]:
+def _enforce(task: MethodTask, source: Profiles, left: Profiles) -> BoolArray:
     """Return which pairs stay, by Algorithm 1, of what a refinement left of the source."""
     method, progress = task.method, task.progress
     support = left.holder_counts()
@@ -99,14 +98,8 @@ def _enforce(task: MethodTask, source: Profiles, left: Profiles) -> NDArray[np.b
 
 
 def thin_out(
-    profiles: Profiles,
-    mask: NDArray[np.bool_],
-    share: float,
-    k: int,
-    m: int,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> NDArray[np.bool_]:
+    profiles: Profiles, mask: BoolArray, share: float, k: int, m: int, rng: np.random.Generator, progress: Progress
+) -> BoolArray:
     """Return a mask of a (k,m)-anonymous log without at most a share of the kept pairs.
 
     Only terms go that are shared by more people than they must be, in every combination: nothing else has to go for

@@ -40,11 +40,7 @@ SPREAD = 5.0  # of the engine's scores, in that of similarities; docs/how-to/sea
 
 
 def ranking_settings(
-    name: str = BLENDED,
-    *,
-    blend: float | None = None,
-    shrink: float | None = None,
-    query_weight: float | None = None,
+    name: str = BLENDED, *, blend: float | None = None, shrink: float | None = None, query_weight: float | None = None
 ) -> RankingSettings:
     """Return named settings with the weights that are given in place of theirs."""
     if name not in RANKINGS:

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray, row_numbers
+from queryveil.core.rows import Int32Array, IntArray, row_numbers
 from queryveil.semantics.network import HIDDEN, Network, ancestry
 
 UNKNOWN, ANY = "(other)", "(any)"
@@ -28,12 +27,12 @@ SEPARATOR = "|"
 class TermTree:
     """A tree over terms; nodes are in preorder: the descendants of a node follow it directly."""
 
-    parent: NDArray[np.int32]  # (nodes,): −1 for the root, which is node 0
-    end: NDArray[np.int32]  # (nodes,): the number after the last descendant
-    depth: NDArray[np.int32]  # (nodes,): steps from the root in the hierarchy, skipped nodes included
-    n_leaves: NDArray[np.int64]  # (nodes,): terms at or below the node
-    doubt: NDArray[np.int64]  # (nodes,): the other terms that it may stand for; all other terms for artificial nodes
-    leaf: NDArray[np.int32]  # (terms,): the node of each term
+    parent: Int32Array  # (nodes,): −1 for the root, which is node 0
+    end: Int32Array  # (nodes,): the number after the last descendant
+    depth: Int32Array  # (nodes,): steps from the root in the hierarchy, skipped nodes included
+    n_leaves: IntArray  # (nodes,): terms at or below the node
+    doubt: IntArray  # (nodes,): the other terms that it may stand for; all other terms for artificial nodes
+    leaf: Int32Array  # (terms,): the node of each term
     names: tuple[str, ...] = field(repr=False)  # (nodes,): the term for a leaf
 
 

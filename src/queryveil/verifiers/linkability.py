@@ -24,7 +24,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.display import counted
 from queryveil.core.errors import InternalError
@@ -32,6 +31,7 @@ from queryveil.core.evidence import Evidence, Floor, GroupMembers, MethodParamet
 from queryveil.core.names import ResolvedName, Value
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.core.rows import Int32Array
 from queryveil.engines.sql import GroupTables
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.augmentation import augment
@@ -202,7 +202,7 @@ def _closeness(finder: GroupFinder, most: float) -> Iterator[Fault]:
 
 
 def count_dissimilar(
-    group: NDArray[np.int32], profiles: Profiles, network: Network, parameters: Mapping[str, Value], floor: int
+    group: Int32Array, profiles: Profiles, network: Network, parameters: Mapping[str, Value], floor: int
 ) -> int:
     """Return how many people are below `min_similarity`; `group` is everybody's, −1 for none."""
     features = augment(

@@ -81,12 +81,7 @@ def _count_rare(lists: "DataFrame", held: "DataFrame", floor: int) -> int:
 
 
 def _check_meaning(
-    verdict: Verdict,
-    rows: "DataFrame",
-    held: "DataFrame",
-    network: Network,
-    parameters: Mapping[str, Any],
-    floor: int,
+    verdict: Verdict, rows: "DataFrame", held: "DataFrame", network: Network, parameters: Mapping[str, Any], floor: int
 ) -> Verdict:
     """Return the verdict, violated if histories do not support what is published, or too few people are behind it."""
     unsupported = _count_unsupported(rows, held, network, parameters)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.attacks import Attack, attack_of
@@ -22,7 +21,7 @@ from queryveil.core.files import check_replaceable, folder_of, write_new_file
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
-from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
+from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, log_source, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.guarantees import guarantee_of
@@ -66,11 +65,11 @@ class ReleasedUnits:
     """Released histories ordered by person, or released groups, and whose they are; fields as in `AttackInputs`."""
 
     terms: ItemTable
-    owner_of: NDArray[np.int32]
+    owner_of: Int32Array
     people: IntArray
     held: IntArray
     history_of: IntArray
-    part: NDArray[np.int32]
+    part: Int32Array
     kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]] = field(
         default_factory=dict
     )  # unit and value, as in `LogData`
@@ -281,7 +280,7 @@ def _units_of_groups(
     )
 
 
-def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, width: int) -> IntArray:
+def _held(table: ItemTable, owner_of: Int32Array, profiles: Profiles, width: int) -> IntArray:
     """Count the members of each group who hold each of its terms."""
     row_owner = owner_of[profiles.owner_per_pair()].astype(np.int64)
     cells, count = np.unique((row_owner * width + profiles.ids)[row_owner >= 0], return_counts=True)
@@ -290,7 +289,7 @@ def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, wid
     return np.where(cells[position] == wanted, count[position], 0)
 
 
-def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], counts: IntArray | None = None) -> ItemTable:
+def _rows(row: IntArray, key: IntArray, owner: Int32Array, counts: IntArray | None = None) -> ItemTable:
     """Return pairs as rows of ascending keys; the counts of equal pairs are added."""
     lowest = key.min(initial=0)  # a moment may lie before 1970
     width = key.max(initial=0) - lowest + 1

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
@@ -16,6 +15,7 @@ from queryveil.core.evidence import Views
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
+from queryveil.core.rows import BoolArray
 from queryveil.engines import QueryLog, open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build
@@ -144,7 +144,7 @@ def _run_all(plans: Sequence[ReleasePlan], bench: _Workbench, progress: Progress
     """Make all runs, chain by chain, and return them in the order they were asked for."""
     made: dict[str, ComparedRun] = {}
     for chain in sweep_chains(plans) if bench.request.reuse else [[plan] for plan in plans]:
-        start: tuple[str, NDArray[np.bool_]] | None = None  # only the mask that the next run needs is kept
+        start: tuple[str, BoolArray] | None = None  # only the mask that the next run needs is kept
         for plan in chain:
             stage = f"run {len(made) + 1:,} of {len(plans):,}"
             made[str(plan.method)], start = _run(plan, bench, start, nested_progress(stage, progress))
@@ -152,8 +152,8 @@ def _run_all(plans: Sequence[ReleasePlan], bench: _Workbench, progress: Progress
 
 
 def _run(
-    plan: ReleasePlan, bench: _Workbench, start: tuple[str, NDArray[np.bool_]] | None, progress: Progress
-) -> tuple[ComparedRun, tuple[str, NDArray[np.bool_]] | None]:
+    plan: ReleasePlan, bench: _Workbench, start: tuple[str, BoolArray] | None, progress: Progress
+) -> tuple[ComparedRun, tuple[str, BoolArray] | None]:
     """Make one run, and return with it what the next of its chain may start from."""
     rng = np.random.default_rng(plan.seed)  # as for a release with this seed
     profiles, views = bench.prepared(plan)

@@ -18,6 +18,7 @@ from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.options import OptionGroup
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Rate, wilson
+from queryveil.core.rows import IntArray
 from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import Unit, build
 from queryveil.histories.profiles import Profiles
@@ -140,14 +141,14 @@ def _classes(sizes: NDArray[Any], weights: NDArray[Any]) -> tuple[SizeClass, ...
     return tuple(SizeClass(*row) for row in rows)
 
 
-def _queries_per_person(log: QueryLog) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _queries_per_person(log: QueryLog) -> tuple[IntArray, IntArray]:
     """Return the numbers of queries that people have, ascending, and how many people have each."""
     counts = "SELECT count(*) AS number FROM queries GROUP BY person"
     table = log.connection.query_table(f"SELECT number, count(*) AS people FROM ({counts}) GROUP BY 1 ORDER BY 1")
     return as_array(table["number"]), as_array(table["people"])
 
 
-def _quantiles(numbers: NDArray[np.int64], people: NDArray[np.int64]) -> Quantiles:
+def _quantiles(numbers: IntArray, people: IntArray) -> Quantiles:
     """Return the quantiles of a distribution: the smallest number that enough people do not exceed."""
     total, reached = int(people.sum()), np.cumsum(people)
     median, p90, p99 = (int(numbers[np.searchsorted(reached, share * total / 100)]) for share in (50, 90, 99))

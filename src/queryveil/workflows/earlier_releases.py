@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedGroups, ReleasedHistories, Views
@@ -17,7 +16,7 @@ from queryveil.core.files import Folder, folder_of
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.options import Place
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray
+from queryveil.core.rows import BoolArray, FloatArray, IntArray
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import locate_pairs
 from queryveil.histories.outcomes import Grouping, KeptPairs, Outcome, PreviousGroups
@@ -61,7 +60,7 @@ class WeakerRelease:
     release: Release
     private: PrivateFolder
 
-    def mask(self, profiles: Profiles) -> NDArray[np.bool_]:
+    def mask(self, profiles: Profiles) -> BoolArray:
         """Return which pairs of the log's profiles the release holds."""
         for ours, theirs in zip(tables_of(profiles), self.private.profiles(), strict=True):
             if not ours.equals(theirs.select(ours.column_names)):

@@ -25,7 +25,7 @@ from queryveil.core.display import Brief, Tabular, counted
 from queryveil.core.errors import InputError, ReleaseError
 from queryveil.core.files import folder_of
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import count_holders, indptr_of, ranges, row_numbers
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, count_holders, indptr_of, ranges, row_numbers
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import PLURALS
 from queryveil.kinds.private_folder import PrivateFolder
@@ -35,7 +35,6 @@ from queryveil.workflows.owner_lists import reasons
 from queryveil.workflows.requests import WhyRequest
 
 OWNER_ONLY = "For the owner of the log only: this shows what a person searched for. Nothing was written."
-Flags = NDArray[np.bool_]
 COULD_STAY = "it could have stayed: every combination with the kept terms would still be shared widely enough"
 # finds what would follow too surely: a combination, what follows from it, who has that, and of how many
 Reasons = Callable[..., tuple[tuple[int, ...], int, int, int] | None]
@@ -52,16 +51,14 @@ class RareCombination:
 class Postings:
     """Which histories hold each of some terms, and whose they are."""
 
-    def __init__(
-        self, history: NDArray[np.int64], term: NDArray[np.int64], owner: NDArray[np.int32], n_terms: int
-    ) -> None:
+    def __init__(self, history: IntArray, term: IntArray, owner: Int32Array, n_terms: int) -> None:
         order = np.lexsort((history, term))
         self.owner = owner  # (histories,)
         self._history = history[order]  # (rows,): by term, then ascending
         self._start = np.searchsorted(term[order], np.arange(n_terms + 1))
         self._seen = np.zeros(int(owner.max(initial=-1)) + 1, np.bool_)
 
-    def of(self, term: int) -> NDArray[np.int64]:
+    def of(self, term: int) -> IntArray:
         """Return the histories that hold a term, ascending."""
         return self._history[self._start[term] : self._start[term + 1]]
 
@@ -73,7 +70,7 @@ class Postings:
             rarest = rarest[histories[position] == rarest]
         return self.count_people(rarest)
 
-    def count_people(self, histories: NDArray[np.int64]) -> int:
+    def count_people(self, histories: IntArray) -> int:
         """Count the people behind histories."""
         self._seen[:] = False
         self._seen[self.owner[histories]] = True
@@ -112,7 +109,7 @@ class ReasonSearch:
                 return RareCombination(tuple(self._kept[position] for position in positions), others + 1)
         return None
 
-    def _bits(self, holders: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def _bits(self, holders: IntArray) -> NDArray[np.uint64]:
         """Return, for each kept term, a bit for each holder who has it: (kept terms, layers, words of 64 people).
 
         A person's first history stands in the first layer, a second one in the second: a combination must be in one
@@ -129,7 +126,7 @@ class ReasonSearch:
         return np.packbits(flags, axis=-1).view(np.uint64)
 
 
-def _layers(owner: NDArray[np.int32], held: Flags) -> tuple[NDArray[np.int64], NDArray[np.int64], Flags]:
+def _layers(owner: Int32Array, held: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Number the people and each one's histories; equal histories of a person, and those with nothing, are left out."""
     filled = held.any(axis=1)
     owner, held = owner[filled], held[filled]
@@ -166,12 +163,12 @@ def _rarest(bits: NDArray[np.uint64], within: NDArray[np.uint64], first: int, si
 class HoldingRows:
     """Which histories, of the log or of the release, hold which terms, and whose they are."""
 
-    history: NDArray[np.int64]  # (rows,): ascending, no row twice
-    term: NDArray[np.int32]  # (rows,): a number in the log's terms
-    owner: NDArray[np.int32]  # (histories,)
-    part: NDArray[np.int32]  # (histories,): all 0 where the log is whole
+    history: IntArray  # (rows,): ascending, no row twice
+    term: Int32Array  # (rows,): a number in the log's terms
+    owner: Int32Array  # (histories,)
+    part: Int32Array  # (histories,): all 0 where the log is whole
 
-    def postings(self, terms: NDArray[np.int32], part: int, n_terms: int) -> Postings:
+    def postings(self, terms: Int32Array, part: int, n_terms: int) -> Postings:
         """Return who holds some terms in a part of the log; each term is numbered by its position among them."""
         position = np.full(n_terms, -1, np.int64)
         position[terms] = np.arange(len(terms))
@@ -185,29 +182,31 @@ class LogHoldings:
     """The log as the method saw it, and the released id of each history."""
 
     rows: HoldingRows
-    count: NDArray[np.int32]  # (rows,): queries of the history that hold the term
+    count: Int32Array  # (rows,): queries of the history that hold the term
     terms: pa.Array
-    released_from: NDArray[np.int64]  # (released histories,): the history of the log that each is, or is a piece of
+    released_from: IntArray  # (released histories,): the history of the log that each is, or is a piece of
 
     def row(self, history: int) -> slice:
         """Return the rows of a history."""
         begin, end = np.searchsorted(self.rows.history, [history, history + 1])
         return slice(int(begin), int(end))
 
-    def mark(self, histories: list[int]) -> Flags:
+    def mark(self, histories: list[int]) -> BoolArray:
         """Mark the terms that some histories hold."""
         marked = np.zeros(len(self.terms), np.bool_)
         for history in histories:
             marked[self.rows.term[self.row(history)]] = True
         return marked
 
-    def is_common(self, part: int, k: int) -> Flags:
+    def is_common(self, part: int, k: int) -> BoolArray:
         """Return which terms at least k people of a part of the log hold."""
         rows = self.rows.part[self.rows.history] == part
         owner = self.rows.owner[self.rows.history[rows]]
         return np.asarray(count_holders(owner, self.rows.term[rows], len(self.terms)) >= k)
 
-    def count_lost(self, before: Postings, after: Postings, position: int, is_common: Flags, k: int) -> tuple[int, int]:
+    def count_lost(
+        self, before: Postings, after: Postings, position: int, is_common: BoolArray, k: int
+    ) -> tuple[int, int]:
         """Count who lost a term, and those of them who had it with a common term that fewer than k had with it."""
         holders = before.of(position)
         begin, end = np.searchsorted(self.rows.history, [holders, holders + 1])
@@ -217,7 +216,7 @@ class LogHoldings:
         lost = np.setdiff1d(owner, after.owner[after.of(position)])
         return len(lost), len(np.intersect1d(lost, owner[(people[term] < k) & is_common[term]]))
 
-    def released(self, release: Release, is_concerned: Flags) -> HoldingRows:
+    def released(self, release: Release, is_concerned: BoolArray) -> HoldingRows:
         """Return the rows that the release has of the marked terms."""
         numbers = np.flatnonzero(is_concerned)
         position = pc.index_in(release.rows[release.kind.unit], self.terms.take(pa.array(numbers)))
@@ -250,7 +249,7 @@ def load_holdings(private: PrivateFolder) -> LogHoldings:
     return LogHoldings(rows, as_array(pairs["count"]), encoded.dictionary, released_from)
 
 
-def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
+def _numbers(texts: pa.ChunkedArray) -> Int32Array:
     """Return a number for each text; equal texts have equal numbers."""
     return as_array(texts.combine_chunks().dictionary_encode().indices).astype(np.int32)
 
@@ -412,7 +411,7 @@ class HistoryReasons:
     """One history of the log and why its terms are missing; a term is its position in the history's row."""
 
     def __init__(
-        self, log: LogHoldings, rows: tuple[HoldingRows, HoldingRows], history: int, common: Flags, k: int, m: int
+        self, log: LogHoldings, rows: tuple[HoldingRows, HoldingRows], history: int, common: BoolArray, k: int, m: int
     ) -> None:
         """Take the rows of the log and of the release, which terms k people of the log hold, and k and m."""
         row, part, person = log.row(history), int(log.rows.part[history]), int(log.rows.owner[history])

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from queryveil.core.display import Brief
 from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
@@ -19,6 +18,7 @@ from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.files import folder_of, write_errors_as_sentences, write_file
 from queryveil.core.options import EnginePath, Place
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import IntArray
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, recover_all
@@ -381,7 +381,7 @@ class People:
         return len(self._members.group)
 
     @property
-    def n_terms(self) -> NDArray[np.int64]:
+    def n_terms(self) -> IntArray:
         """Return how many terms everybody's profile has."""
         return np.diff(self._members.indptr)
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
+from queryveil.core.rows import BoolArray, Int32Array, IntArray
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.logs.options import CleaningOptions
 from queryveil.logs.terms import read_terms
@@ -84,9 +84,9 @@ def reasons(
 
 def find_inference(
     claim: ResolvedName,
-    mark: Callable[[Sequence[str]], NDArray[np.bool_]],
-    histories_of: Callable[[int], NDArray[np.int64]],
-    owner: NDArray[np.int32],
+    mark: Callable[[Sequence[str]], BoolArray],
+    histories_of: Callable[[int], IntArray],
+    owner: Int32Array,
     history: int,
     kept: Sequence[int],
     removed: int,

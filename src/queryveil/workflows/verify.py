@@ -152,11 +152,7 @@ def add_word_lists(evidence: Evidence, _: ResolvedName, places: Path | None, man
 
 
 def verify_file(
-    file: Any,
-    claim: ResolvedName,
-    reading: ReadingOptions,
-    lists: OwnerLists,
-    progress: Progress,
+    file: Any, claim: ResolvedName, reading: ReadingOptions, lists: OwnerLists, progress: Progress
 ) -> Verdict:
     """Read a file that is no release without cleaning and check a claim about it; every user is one history."""
     from queryveil.logs.files import take_sample

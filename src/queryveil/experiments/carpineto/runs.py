@@ -7,13 +7,12 @@ from statistics import fmean
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import resolve
 from queryveil.core.progress import Progress
-from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of, row_numbers, row_sums
+from queryveil.core.rows import BoolArray, FloatArray, IntArray, gather_rows, indptr_of, row_numbers, row_sums
 from queryveil.experiments.liu.grid import VocabularySetup, publish
 from queryveil.experiments.paper import RunTally, confirm_kept, mean_figures, run_method
 from queryveil.experiments.zhu.grid import group_people
@@ -27,7 +26,7 @@ from queryveil.semantics.network import wordnet
 MEASURES = ("impressions", "jsd", "spi", "pel", "pel(estimate=joint)", "exposed")
 HEAVY_PEOPLE = 10_000  # drawn at random from those with more queries than the mean
 
-Mask = NDArray[np.bool_]  # (pairs of the profiles,)
+Mask = BoolArray  # (pairs of the profiles,)
 UNITS = 1_000  # occurrences that a weight of 1 of a group's term counts as
 
 

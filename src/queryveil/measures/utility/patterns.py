@@ -130,7 +130,7 @@ def _start_with_root(n: int, support: IntArray, n_rows: int) -> mining.Found:
     return found
 
 
-def _bits(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _bits(flags: BoolArray) -> NDArray[np.uint64]:
     """Pack flags into 64-bit words."""
     padded = np.zeros((len(flags) + 63) // 64 * 64, np.bool_)
     padded[: len(flags)] = flags

@@ -11,11 +11,19 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of_sorted, row_numbers, row_sums
+from queryveil.core.rows import (
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    gather_rows,
+    indptr_of_sorted,
+    row_numbers,
+    row_sums,
+)
 from queryveil.histories.outcomes import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
@@ -27,8 +35,8 @@ from queryveil.semantics.augmentation import FeatureMatrix
 _NO_GROUP = np.int32(-1)
 _AT_ONCE = 2_000_000  # products of newcomers' and groups' entries, and cosines, that are held in memory
 
-Flags = NDArray[np.bool_]
-Groups = NDArray[np.int32]  # (histories,): the group of each, −1 for none
+Flags = BoolArray
+Groups = Int32Array  # (histories,): the group of each, −1 for none
 
 
 def extend_groups(
