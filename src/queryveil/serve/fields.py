@@ -164,7 +164,7 @@ def _entry(declaration: Declaration) -> EntryOut:
 
 
 @contextmanager
-def in_fields() -> Iterator[None]:
+def errors_name_fields() -> Iterator[None]:
     """Let errors name fields where those of the command line name flags; flags of the server itself stay."""
     try:
         yield

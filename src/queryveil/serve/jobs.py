@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 from queryveil.core.errors import InputError, sentence_of
 from queryveil.release.manifest import Manifest, load_manifest
-from queryveil.serve.fields import in_fields
+from queryveil.serve.fields import errors_name_fields
 from queryveil.serve.progress_text import StageClock
 from queryveil.serve.run_files import (
     INDEX,
@@ -130,7 +130,7 @@ class RunManager:
         """Raise the command line's error, with fields in place of flags, if a run cannot be run."""
         if spec.needs_private:
             self.private_of(row.release or "")
-        with in_fields():
+        with errors_name_fields():
             spec.check(self._inputs(spec, row))
 
     def _check_quotas(self, specs: Sequence[RunSpec]) -> None:

@@ -71,7 +71,7 @@ class Logs:
         try:
             store_upload(Path(row.path), stream, self._settings)
             refuse_archive(Path(row.path), filename)
-            with in_owners_words(row):
+            with errors_name_sent_file(row):
                 check_unpacked(Path(row.path), filename, self._settings.max_unpacked)
             yield row
         except BaseException:
@@ -157,12 +157,12 @@ class Logs:
 
     def check_readable(self, row: LogRow) -> None:
         """Raise if a file cannot be read as a log."""
-        with in_owners_words(row):
+        with errors_name_sent_file(row):
             self.guess(Path(row.path), row.reading)
 
 
 @contextmanager
-def in_owners_words(row: LogRow) -> Iterator[None]:
+def errors_name_sent_file(row: LogRow) -> Iterator[None]:
     """Let errors name fields in place of flags, and a log's file as its owner calls it."""
     try:
         yield

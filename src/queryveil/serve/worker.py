@@ -40,10 +40,10 @@ def run_worker(spec: RunSpec, inputs: RunInputs, pipe: Connection) -> None:
     except MemoryError:
         pipe.send(("failed", OUT_OF_MEMORY))
     except Exception as error:
-        pipe.send(("failed", _in_owners_words(with_fields(sentence_of(error)), spec, inputs)))
+        pipe.send(("failed", _name_files_as_sent(with_fields(sentence_of(error)), spec, inputs)))
 
 
-def _in_owners_words(sentence: str, spec: RunSpec, inputs: RunInputs) -> str:
+def _name_files_as_sent(sentence: str, spec: RunSpec, inputs: RunInputs) -> str:
     """Return a sentence with the names by which their owner knows files in place of their paths on the server."""
     named = {str(inputs.files[field]): path for field, path in spec.named_files().items()}
     if inputs.log_row is not None:
