@@ -58,15 +58,9 @@ class RankingOptions(OptionGroup):
         Word(tuple(RANKINGS)),
         "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone.",
     )
-    blend: float | None = option(
-        None, Real(0, 1), "The weight of the engine's own score against the profile, from 0 to 1."
-    )
-    shrink: float | None = option(
-        None, Real(0, 1), "The weight of everybody's profile against the group's, from 0 to 1."
-    )
-    query_weight: float | None = option(
-        None, Real(0, 1), "The weight of the query's own terms next to the profile, from 0 to 1."
-    )
+    blend: float | None = option(None, Real(0, 1), "the weight of the engine's own score against the profile")
+    shrink: float | None = option(None, Real(0, 1), "the weight of everybody's profile against the group's")
+    query_weight: float | None = option(None, Real(0, 1), "the weight of the query's own terms next to the profile")
 
     def settings(self) -> RankingSettings:
         """Return the weights: those given, else those of the named ranking."""
