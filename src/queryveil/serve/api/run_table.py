@@ -17,12 +17,12 @@ from starlette.responses import Response, StreamingResponse
 
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.api import models
-from queryveil.serve.api.resources import RunId
+from queryveil.serve.api.resources import RunId, WantedRuns
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.progress_text import progress_text
-from queryveil.serve.run_table import SCORE_COLUMNS, RunFilter, as_csv, find_runs, runs_as_csv, score_rows
+from queryveil.serve.run_table import SCORE_COLUMNS, as_csv, find_runs, runs_as_csv, score_rows
 from queryveil.serve.store import RunRow, Store
 
 router = APIRouter(tags=["runs"], responses=models.PROBLEMS)
@@ -68,20 +68,9 @@ class ScoreRow(BaseModel):
 
 
 @router.get("/runs.csv", response_class=Response, responses=_CSV)
-def export_runs(
-    request: Request,
-    context: ContextDep,
-    q: str = "",
-    log: str = "",
-    kind: str = "",
-    state: str = "",
-    tag: str = "",
-    sort: str = "created",
-    order: str = "",
-) -> Response:
+def export_runs(context: ContextDep, wanted: WantedRuns) -> Response:
     """Return the runs, or those that match all filters, as CSV, in the order of `sort` and `order`."""
-    rows = find_runs(context.store, RunFilter.read(request.query_params))
-    return _csv(runs_as_csv(rows, context.store, context.jobs), "runs.csv")
+    return _csv(runs_as_csv(find_runs(context.store, wanted), context.store, context.jobs), "runs.csv")
 
 
 @router.patch("/runs/{run}")
