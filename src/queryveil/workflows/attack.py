@@ -327,8 +327,6 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     """Run attacks on a release; the log is cleaned in the way that the release's manifest says."""
     for name in request.attacks:
         resolve("attack", name)  # a mistyped name is reported before anything is read
-    if request.targets < 1:
-        raise InputError("--targets must be at least 1; give a larger number, or leave it out.")
     release = load_release(folder_of(request.release))
     release.refuse_damaged("attacking")
     if request.private is None:

@@ -282,7 +282,7 @@ class AttackRequest(OptionGroup):
         is_repeatable=True,
     )
     taxonomy: Path | None = optional_file(_TAXONOMY)
-    targets: int = option(5_000, COUNT, "The maximum number of people to attack.")
+    targets: int = option(5_000, Integer(minimum=1), "The maximum number of people to attack.")
     seed: int = option(0, COUNT, "Seed of the random draws.")
     page: Path | None = optional_file("An HTML page to write.", flag="--out", panel=_OUTPUT)
     force: bool = option(False, Flag(), "Replace an existing page.", panel=_OUTPUT)
