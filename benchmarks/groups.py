@@ -19,7 +19,7 @@ from benchmarks.common import SEED, SMALL, Figures, bar, main, make_log, own_pro
 from benchmarks.likeness import in_features, in_terms
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import resolve
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.methods.linkability import group_profiles as run

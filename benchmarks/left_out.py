@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.common import SEED, Figures, make_log
 from queryveil import index as make_index
 from queryveil.api import profiles as read_profiles
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles

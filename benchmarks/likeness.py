@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.augmentation import FeatureMatrix, augment
 from queryveil.semantics.network import wordnet

@@ -14,7 +14,7 @@ from benchmarks.common import SEED, SMALL, Figures, make_log
 from benchmarks.groups import PEOPLE, TERMS, of_equal_length
 from queryveil import index as make_index
 from queryveil.api import profiles as read_profiles
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import resolve
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles as run

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.common import Figures, make_log
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.semantics.network import wordnet
 from queryveil.semantics.placed_words import find_vectors, place
 from queryveil.semantics.word_vectors import bundled_vectors

@@ -19,7 +19,7 @@ from queryveil.engines import LogSource
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.engines.spark.session import SparkCluster, open_session
 from queryveil.histories.distributed import clean_histories
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed.linkability import group_profiles
 from queryveil.methods.distributed.outcomes import GroupedOnCluster

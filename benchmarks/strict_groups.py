@@ -19,7 +19,7 @@ from benchmarks.groups import of_equal_length, run_timed
 from benchmarks.likeness import in_meaning, in_terms, unit_weights
 from queryveil.api import profiles as read_profiles
 from queryveil.core.names import ResolvedName, resolve
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability.principles import (
     floor_of,

@@ -26,7 +26,7 @@ from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import Cluster
-from queryveil.methods.vocabulary.blocks import cluster_blocks, cut_by_length
+from queryveil.methods.vocabulary import cluster_blocks, cut_by_length
 from queryveil.methods.vocabulary.clustering import rule_of
 from queryveil.semantics.network import ancestry, wordnet
 from tests.twins import vocabulary as twins

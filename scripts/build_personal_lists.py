@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from queryveil.lexicons import read_table
-from queryveil.lexicons.places import places
+from queryveil.lexicons.word_lists import places
 from queryveil.lexicons.wordnet import WordNet, glosses, load_wordnet
 from scripts.build_lexicons import write
 from scripts.listed_places import PLACES

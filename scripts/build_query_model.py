@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, hstack
 
-from queryveil.lexicons.places import personal_places
-from queryveil.lexicons.word_lists import STOP_WORDS, frequent_names, ordinary_words
+from queryveil.lexicons.word_lists import STOP_WORDS, frequent_names, ordinary_words, personal_places
 from queryveil.lexicons.wordnet import load_wordnet
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.semantics.word_vectors import bundled_vectors
 from queryveil.sensitivity.model import BAYES, SensitivityModel, model_bytes, read_model
 from queryveil.sensitivity.training import base_form, score_predictions

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.lexicons.wordnet import load_wordnet
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.sensitivity.model import SensitivityModel, model_bytes
 from queryveil.sensitivity.training import ClassifierScores, base_form, cross_validate, train, with_inflections
 from scripts.build_lexicons import PARTS, fold, lines, write

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.core.arrow import parquet_bytes
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.semantics.lemmas import lemmatize
 from queryveil.semantics.word_vectors import to_bytes
 

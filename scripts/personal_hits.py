@@ -14,7 +14,7 @@ import numpy as np
 
 import queryveil
 from queryveil.lexicons.word_lists import PersonalWordLists
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.sensitivity.lists import load_lists
 from queryveil.sensitivity.model import BAYES, load_model
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from queryveil.lexicons.wordnet import ADJECTIVE, ADVERB, NOUN, VERB, WordNet, glosses, load_wordnet
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 
 PARTS = {"n": NOUN, "v": VERB, "a": ADJECTIVE, "r": ADVERB}
 

@@ -90,4 +90,4 @@ def test_a_guarantee_is_known_to_few_modules_besides_its_own() -> None:
     found = {str(path.relative_to(SOURCE)) for path in FILES if names.search(path.read_text())}
     others = {path for path in found if not own.search(path)}
     # thinning counts combinations by the same kernel
-    assert others - {"methods/thinning.py"} == {"guarantees.py", "methods/__init__.py", "workflows/owner_lists.py"}
+    assert others - {"methods/km.py"} == {"guarantees.py", "methods/__init__.py", "workflows/owner_lists.py"}

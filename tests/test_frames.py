@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import queryveil
-from queryveil.core.memory_folder import MemoryPath
+from queryveil.core.files import MemoryPath
 from queryveil.core.results import Verdict, Violation
 from queryveil.engines import QueryLog
 

@@ -22,9 +22,8 @@ from queryveil.core.errors import (
     UnknownNameError,
     UnverifiedError,
 )
-from queryveil.core.memory_folder import MemoryPath, folder_of
-from queryveil.core.name_table import NameTable, list_names
-from queryveil.core.names import Name, Value, resolve_anywhere
+from queryveil.core.files import MemoryPath, folder_of
+from queryveil.core.names import Name, NameTable, Value, list_names, resolve_anywhere
 from queryveil.core.options import EnginePath, Location
 from queryveil.core.progress import Progress, silent
 from queryveil.core.progress import Timings as Timings

@@ -83,7 +83,7 @@ class Guarantee(Declaration):
             is_global = name == "mean" and claim.word("average") == "global"
             form = self.principles[GLOBAL_MEAN if is_global else name]
         crowd = self.smallest_crowd(claim)
-        numbers = {"members": counted(crowd, "members"), "people": "1 person" if crowd == 1 else f"{crowd:,} people"}
+        numbers = {"members": counted(crowd, "members"), "people": counted(crowd, "people")}
         values = {**claim.values, **numbers}
         sentences = (form.promise, *form.limits, *self.limits, *COMMON_LIMITS)
         if claim.values.get("m") == 1:

@@ -63,7 +63,7 @@ def test_attacks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--attack", "guess"], "there is no attack 'guess'"),
         (["--attack", "minimality(k=2)"], "minimality has no parameter 'k'; it takes none"),
         (["--attack", "multiplicity"], "multiplicity cannot be run on"),
-        (["--targets", "0"], "--targets must be at least 1"),
+        (["--targets", "0"], "--targets must be a whole number of at least 1"),
         (["--seed", "x"], "it must be a whole number of at least 0, not 'x'"),
         (["--control", "none.tsv"], "there is no file none.tsv"),
         (["--out", "none/page.html"], "there is no folder none"),

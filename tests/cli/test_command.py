@@ -8,8 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from queryveil.cli.command import add_command, command, workflow_command
-from queryveil.cli.config import read_config, save_config
+from queryveil.cli.command import add_command, command, read_config, save_config, workflow_command
 from queryveil.core.errors import InputError, OutputError
 from queryveil.core.names import Flag, Integer, Real, Text, Word
 from queryveil.core.options import AnyObject, CommaSeparated, LocalPath, OptionGroup, option, required
@@ -48,15 +47,27 @@ def quiet(request: Errand, as_json: bool) -> int:
     return 0
 
 
-def run_errand(request: Errand, progress: object) -> Errand:
-    return request
+@dataclass(frozen=True)
+class Done:
+    """The result of an errand."""
+
+    request: Errand
+    exit_code: int = 3
+
+    def record(self) -> str:
+        """Return everything for JSON."""
+        GIVEN.append((self.request, True))
+        return "done"
+
+
+def run_errand(request: Errand, progress: object) -> Done:
+    return Done(request)
 
 
 @workflow_command(Errand, f"{__name__}:run_errand", json="Print JSON.", example="shop run milk --shop corner")
-def run(result: Errand, request: Errand, as_json: bool) -> int:
+def run(result: Done, request: Errand) -> None:
     """Run an errand as a workflow: with configuration files."""
-    GIVEN.append((result, as_json))
-    return 3
+    GIVEN.append((result.request, False))
 
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)

@@ -17,7 +17,7 @@ from queryveil.experiments.burghardt.grid import TARGETS, KmRun, KmSetup, mean_o
 from queryveil.experiments.paper import PaperEvaluation, PaperInputs, PaperOptions, example_log
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.log import LOG as LOG_KIND
-from queryveil.market.table import Market, make_market
+from queryveil.market import Market, make_market
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import measure_market, significance
 from queryveil.measures.utility.retention import measure_retention

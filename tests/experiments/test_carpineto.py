@@ -8,12 +8,12 @@ from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.progress import silent
 from queryveil.core.rows import FloatArray, row_numbers
 from queryveil.experiments import carpineto
-from queryveil.experiments.carpineto.other_methods import words_of
 from queryveil.experiments.carpineto.runs import (
     CommonQueriesFirst,
     QuerySetup,
     select_heavy_users,
     take_share,
+    words_of,
 )
 from queryveil.experiments.carpineto.tables import CLAIMS
 from queryveil.experiments.paper import PaperEvaluation

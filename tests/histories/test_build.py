@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import queryveil
 from queryveil.core.errors import LogError
-from queryveil.histories.occurrences import find_occurrences
+from queryveil.histories.pieces import find_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.logs.options import CleaningOptions
 from tests.histories.twin import Row, as_twin, run

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
-from queryveil.core.log_pair import LogPair
+from queryveil.core.evidence import LogPair
 from queryveil.histories.pairs import LogDocuments, Match, documents_of_texts, pair_logs
 
 WORDS = "abcd"

@@ -6,7 +6,7 @@ import pytest
 
 from queryveil.histories.tokens import Tokenizer, WholeTexts, tokenize
 from queryveil.kernels.tokens import Phrases
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 
 
 @pytest.mark.parametrize("charset", ["letters", "paper"])

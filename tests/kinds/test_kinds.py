@@ -7,13 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.evidence import Owners, ReleasedHistories
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups, ReleasedVocabularies
+from queryveil.core.evidence import GroupMembers, Owners, ReleasedGroups, ReleasedHistories, ReleasedVocabularies
 from queryveil.core.names import declarations
 from queryveil.core.rows import indptr_of
-from queryveil.histories.groups import Grouping
-from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.vocabularies import PublishedVocabularies
+from queryveil.histories.outcomes import Grouping, KeptPairs, PublishedVocabularies
 from queryveil.kinds.base import FOREIGN_LOG, Counts, Kind, kind_of
 from queryveil.kinds.groups import GROUPS
 from queryveil.kinds.histories import HISTORIES

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from queryveil.lexicons import FOLDER
-from queryveil.lexicons.places import places
+from queryveil.lexicons.word_lists import places
 from scripts.build_personal_lists import base_forms, ordinary_places
 from scripts.listed_places import PLACES
 

@@ -1,6 +1,5 @@
 from queryveil.lexicons import read_table
-from queryveil.lexicons.places import PLACE_KINDS, places
-from queryveil.lexicons.word_lists import STOP_WORDS, load_names
+from queryveil.lexicons.word_lists import PLACE_KINDS, STOP_WORDS, load_names, places
 from queryveil.lexicons.wordnet import load_wordnet
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from queryveil.logs.characters import fold, terms
+from queryveil.logs.terms import fold, terms
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.market.table import FIGURES, read_market, read_values
+from queryveil.market import FIGURES, read_market, read_values
 
 HEADER = "term,bid,clicks,impressions\n"
 

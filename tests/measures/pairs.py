@@ -5,8 +5,7 @@ from math import log2
 
 import numpy as np
 
-from queryveil.core.evidence import Evidence
-from queryveil.core.log_pair import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 

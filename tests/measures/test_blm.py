@@ -3,8 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from queryveil.core.evidence import Evidence
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, ReleasedVocabularies
 from queryveil.core.names import resolve
 from queryveil.measures.utility.blm import measure_blm, measure_lm
 from queryveil.measures.vocabularies import Vocabularies

@@ -11,7 +11,7 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.results import Score
 from queryveil.kinds.base import kind_of
-from queryveil.market.table import Market, make_market
+from queryveil.market import Market, make_market
 from queryveil.measures import MARKET
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import Coverage, coverage, measure_market

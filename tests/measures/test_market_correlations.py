@@ -11,7 +11,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.kinds.base import kind_of
-from queryveil.market.table import make_market
+from queryveil.market import make_market
 from queryveil.measures import CORRELATIONS
 from queryveil.measures.base import Comparison
 from queryveil.measures.utility.market import (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queryveil.core.errors import UnknownNameError
-from queryveil.core.log_pair import LogPair
+from queryveil.core.evidence import LogPair
 from queryveil.core.names import resolve
 from queryveil.measures import DECLARATIONS
 from queryveil.measures.privacy.pairs import (

@@ -12,8 +12,8 @@ from queryveil.core.evidence import Evidence
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
 from queryveil.core.results import Score
-from queryveil.histories import person_pairs
-from queryveil.histories.person_pairs import PersonRows
+from queryveil.histories import pieces as person_pieces
+from queryveil.histories.pieces import PersonRows
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import kind_of
 from queryveil.measures.base import Comparison
@@ -69,7 +69,7 @@ def test_the_figures_are_those_of_counting_with_sets(
         return
     original, released = profiles_of(histories, owners), profiles_of(pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(person_pairs, "_PAIRS_PER_STEP", n_pairs_per_step)
+        patch.setattr(person_pieces, "_PAIRS_PER_STEP", n_pairs_per_step)
         found = measure(original, released, behind)
     by = [owners[h] for h in behind]
     before, after = held(histories, owners, 2), held(pieces, by, 2)

@@ -17,7 +17,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.growth import GrowingLog, add_potentials
 from queryveil.kernels.km.supports import Tree, term_postings
-from queryveil.market.table import Market, make_market
+from queryveil.market import Market, make_market
 from queryveil.methods.best import GrowthProblem, _enforce_larger_combinations, grow_terms, growth_problem, improve
 from queryveil.methods.deletion import count_combinations, delete, rule_for
 from queryveil.methods.targets import TermValues, objective

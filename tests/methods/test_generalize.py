@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.progress import silent
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.methods.generalize import divide
 from queryveil.semantics.network import Network, wordnet
 from queryveil.semantics.tree import TermTree, term_tree

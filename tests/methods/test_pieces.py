@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from queryveil.core.names import declarations
 from queryveil.core.progress import silent
 from queryveil.core.rows import BoolArray, row_numbers
-from queryveil.histories.occurrences import Occurrences
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.pieces import cut_into_pieces, cut_queries
+from queryveil.histories.pieces import Occurrences, cut_into_pieces, cut_queries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
 from queryveil.kernels.km.supports import Tree

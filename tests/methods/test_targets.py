@@ -5,7 +5,7 @@ import pytest
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import declarations
-from queryveil.market.table import Market, make_market
+from queryveil.market import Market, make_market
 from queryveil.methods.targets import TermValues, value_of_terms
 from tests.builders import profiles_of, run_method
 

@@ -7,7 +7,7 @@ import pytest
 from queryveil.core.evidence import Evidence, Floor, Owners
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
-from queryveil.histories.vocabularies import PublishedVocabularies
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.kernels.clustering.growing import TIE_BITS, tie_numbers
 from queryveil.kernels.clustering.matching import finish, make_sides
 from queryveil.measures.vocabularies import released_from

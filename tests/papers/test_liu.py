@@ -7,8 +7,8 @@ import pytest
 
 from queryveil.core.names import resolve
 from queryveil.core.progress import silent
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.centres import best_savings, columns_of, distance
 from queryveil.kernels.clustering.growing import begin, centre_of
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, prepare, rule_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from queryveil.core.names import resolve
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles
 from queryveil.semantics.augmentation import augment

@@ -13,7 +13,7 @@ import queryveil.verifiers.linkability as linkability
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.results import Verdict
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.linkability import group_profiles as run
 from queryveil.semantics.augmentation import FeatureMatrix

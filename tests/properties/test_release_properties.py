@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.results import Verdict
-from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.pieces import Occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import ReleaseContent
 from queryveil.kinds.histories import decode_histories

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from queryveil.core.progress import silent
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import ClusteringRule
-from queryveil.methods.vocabulary.blocks import cluster_blocks, cut_by_length
+from queryveil.methods.vocabulary import cluster_blocks, cut_by_length
 from queryveil.methods.vocabulary.clustering import cluster_vocabularies, distance_rows, prepare
 from queryveil.semantics.network import distance, wordnet
 from tests.builders import profiles_of

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.semantics.lemmas import lemmatize
 
 K1, B, TITLE_BOOST = 1.2, 0.75, 2.0  # tantivy's constants, and our boost

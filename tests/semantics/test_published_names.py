@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.semantics.network import Network
-from queryveil.semantics.published_names import terms_below, terms_listed
 from queryveil.semantics.taxonomy import taxonomy_of
-from queryveil.semantics.tree import term_tree
+from queryveil.semantics.tree import term_tree, terms_below, terms_listed
 from tests.goods import EDGES
 from tests.semantics.networks import WORDS, networks
 from tests.twins.augmentation import paths_of

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from queryveil.core.errors import InputError
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.sensitivity.model import BAYES, BUNDLED, SensitivityModel, load_model, model_bytes, read_model
 
 WORDS = {"ill": 2.0, "soup": -1.5, "é": 0.25}

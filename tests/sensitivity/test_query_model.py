@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.sensitivity.model import BAYES, load_model
 from queryveil.sensitivity.topics import topic_of
 from queryveil.sensitivity.training import base_form, score_predictions

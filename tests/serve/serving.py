@@ -12,9 +12,8 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from queryveil.serve.connections import ImpatientProtocol
 from queryveil.serve.settings import Settings
-from queryveil.serve.web_server import create_app
+from queryveil.serve.web_server import ImpatientProtocol, create_app
 
 API = "/api/v1"
 HEADER = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n"

@@ -99,7 +99,7 @@ def test_delay_grows_with_wrong_tokens_of_one_address(tmp_path: Path, monkeypatc
                 access.visitor_by_token(OWNER, "10.0.0.1")
         other = access.visitor_by_token(OWNER, "10.0.0.2")
         assert other is not None
-        assert other.is_owner
+        assert other.role == "owner"
         moment = until
     assert waits == [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60]
     assert access.visitor_by_token(OWNER, "10.0.0.1") is not None

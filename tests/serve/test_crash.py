@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from queryveil.serve.leftovers import remove_leftovers
+from queryveil.serve.run_files import remove_leftovers
 from queryveil.serve.run_specs import AnonymizeSpec
 from queryveil.serve.store import LogRow, RunRow, Store
 from tests.serve.killing import (

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from queryveil.serve import worker
-from queryveil.serve.events import run_events
+from queryveil.serve.api.run_table import run_events
 from tests.serve.conftest import Lab
 from tests.serve.serving import API, start
 from tests.serve.test_jobs import SPEC, opened

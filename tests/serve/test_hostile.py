@@ -121,7 +121,7 @@ def test_server_answers_after_malformed_requests(lab: Lab, text: bytes) -> None:
 
 
 def test_half_sent_headers_do_not_keep_a_connection(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queryveil.serve.connections.HEADER_TIMEOUT", 0.3)
+    monkeypatch.setattr("queryveil.serve.web_server.HEADER_TIMEOUT", 0.3)
     address = lab.client.base_url
     whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     for sent, answer in ((b"", b""), (whole[:30], b""), (whole + whole[:30], b"HTTP/1.1 200 OK")):

@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from queryveil.serve.access import Visitor
-from queryveil.serve.remembered import RememberedForms
+from queryveil.serve.access import RememberedForms, Visitor
 
 
 def request_of(who: str) -> Any:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from queryveil.core.errors import InputError
-from queryveil.serve.database import DATABASE_FILE
 from queryveil.serve.run_specs import AnonymizeSpec, VerifySpec
-from queryveil.serve.store import ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name
+from queryveil.serve.store import DATABASE_FILE, ConflictError, LogRow, RunRow, Store, UnknownIdError, checked_name
 
 LOG = LogRow(
     id="l1", name="one", kind="upload", path="/somewhere", filename="one.tsv", reading={"format": "aol"}, created="2026"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from queryveil.histories.occurrences import Occurrences
+from queryveil.histories.pieces import Occurrences
 from queryveil.histories.profiles import Profiles
 
 Row = tuple[object, ...]

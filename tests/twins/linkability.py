@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 
 Row = tuple[int, str, float]  # group, term, weight

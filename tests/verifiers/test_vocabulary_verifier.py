@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.core.names import resolve
 from queryveil.verifiers.vocabulary import check_vocabularies as verify
 

@@ -324,7 +324,7 @@ def test_attack_refuses_bad_input(folder: Path, tmp_path: Path) -> None:
         InputError, match=r"control: (5\d\d|600) of its people have an identifier that is in the log too"
     ):
         queryveil.attack(release, part, private, control=part)
-    with pytest.raises(InputError, match="targets must be at least 1"):
+    with pytest.raises(InputError, match="targets must be a whole number of at least 1"):
         queryveil.attack(release, part, private, targets=0)
     with pytest.raises(ReleaseError, match="is not a finished release"):
         queryveil.attack(private, part, private)

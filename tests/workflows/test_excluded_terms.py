@@ -10,7 +10,7 @@ import pytest
 import queryveil
 from queryveil.cli import run
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.logs.user_lists import excluded_in, read_terms
+from queryveil.logs.terms import excluded_in, read_terms
 from queryveil.semantics.network import HIDDEN, wordnet
 from queryveil.workflows.excluded import find_in_rows
 

@@ -124,10 +124,6 @@ class Knowledge:
     def __len__(self) -> int:
         return len(self.items)
 
-    def with_wrong(self, wrong: Int32Array) -> "Knowledge":
-        """Return the knowledge with columns (targets, n_wrong) of wrong items added."""
-        return Knowledge(np.hstack((self.items, wrong)), self.n_right, self.person)
-
 
 @dataclass(frozen=True, eq=False)
 class KnowableItems:
@@ -303,11 +299,6 @@ def build_scenario(inputs: AttackInputs, tables: ItemTables) -> Scenario:
         strangers,
         keys,
     )
-
-
-def control_name(strangers: object | None) -> str:
-    """Return what the control of an attack is, depending on whether there are people who are not in the log."""
-    return LEFT_OUT if strangers is None else OTHER_PEOPLE
 
 
 def in_batches(

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from queryveil.attacks import base
+from queryveil.core.display import counted
 from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
@@ -126,17 +127,13 @@ def attack_by_terms(
             break
         known = people.draw_knowledge(rows, n_terms, rng)
         note = BEYOND if isinstance(claimed, int) and n_terms > claimed else ""
-        label = count_terms(n_terms)
+        label = counted(n_terms, "terms")
         results += attack_crowds(scenario, attack, label, known, progress, exact=True, note=note)
-        known = known.with_wrong(scenario.people.draw_wrong(scenario.people.ids, rows, n_wrong, rng))
+        wrong = scenario.people.draw_wrong(scenario.people.ids, rows, n_wrong, rng)  # columns (targets, n_wrong)
+        known = replace(known, items=np.hstack((known.items, wrong)))
         label += f" and {n_wrong} wrong, scored" if n_wrong else ", scored"
         results += attack_crowds(scenario, attack, label, known, progress, note=note)
     return results
-
-
-def count_terms(n: int) -> str:
-    """Return "1 term", "2 terms" and so on."""
-    return "1 term" if n == 1 else f"{n} terms"
 
 
 def attack_by_counts(
@@ -172,7 +169,7 @@ def attack_by_urls(
 ) -> list[AttackResult]:
     """Attack with m URLs that a person clicked on, in the form in which the release has them."""
     inputs, m = evidence.get(base.AttackInputs), attack.integer("m")
-    label = "1 clicked URL" if m == 1 else f"{m} clicked URLs"
+    label = counted(m, "clicked URLs")
     return _attack_by_items(inputs, inputs.kept["url"], attack, "different URLs", label, rng, progress)
 
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from queryveil.attacks import base
-from queryveil.attacks.finding import count_terms
+from queryveil.core.display import counted
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
@@ -56,8 +56,8 @@ def infer(
         infer_terms(*run, prior, progress, f"attacking: {attack}")
         for run in scenario.runs_with_control(hidden, strangers)
     )
-    result = partial(base.make_result, attack, controlled_by=base.control_name(strangers))
-    label, guessed = count_terms(m), np.append(prior, 0.0)[released.guess]
+    result = partial(base.make_result, attack, controlled_by=base.LEFT_OUT if strangers is None else base.OTHER_PEOPLE)
+    label, guessed = counted(m, "terms"), np.append(prior, 0.0)[released.guess]
     beliefs = released.belief, control.belief, log.belief
     guesses = released.is_right, control.is_right, log.is_right
     return [

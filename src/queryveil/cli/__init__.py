@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import typer
 
-from queryveil.cli import listing, logs, releases, search, serve, warm
+from queryveil.cli import logs, program, releases, search
 from queryveil.cli.command import add_command
 from queryveil.core.errors import QueryveilError, sentence_of
 
@@ -54,11 +54,11 @@ COMMANDS = {
     "index": search.index,
     "search": search.search,
     "search-body": search.search_body,
-    "serve": serve.serve,
+    "serve": program.serve,
     "reproduce": releases.reproduce,
     "generate": logs.generate,
-    "warm": warm.warm,
-    "list": listing.list_names,
+    "warm": program.warm,
+    "list": program.list_names,
 }
 for name, function in COMMANDS.items():
     add_command(app, name, function)

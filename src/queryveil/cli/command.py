@@ -1,21 +1,25 @@
-"""Typer commands made from declared options."""
+"""Typer commands made from declared options, and configuration files of these: TOML under the names of the keywords."""
 
 import inspect
+import json
 import pkgutil
 import re
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand
 
-from queryveil.cli.config import config_loader, save_config
 from queryveil.cli.output import print_json, progress_bar, timings_printed
-from queryveil.core.names import Flag, Integer, Real, Word, declarations
-from queryveil.core.options import EnginePath, LocalPath, Option, OptionGroup, TextName
+from queryveil.core.errors import InputError
+from queryveil.core.files import read_input, write_new_file
+from queryveil.core.names import Flag, Integer, Real, Word, declarations, nearest
+from queryveil.core.options import CommaSeparated, EnginePath, LocalPath, Option, OptionGroup, TextName
 
 Request = TypeVar("Request", bound=OptionGroup)
 Result = TypeVar("Result")
@@ -82,15 +86,22 @@ def command(
 
 
 def workflow_command(
-    request: type[Request], workflow: str, *, json: str, example: str = "", dry_run: str = ""
-) -> Callable[[Callable[[Result, Request, bool], int | None]], Command]:
-    """Make a command of a function that prints what a workflow returned and gives the exit code, 0 unless it does.
+    request: type[Request],
+    workflow: str,
+    *,
+    json: str = "Print the result as JSON.",
+    record: Callable[[Any], Any] = methodcaller("record"),
+    remarks: Callable[[Any, Any], Iterable[str]] = lambda result, request: (),
+    example: str = "",
+    dry_run: str = "",
+) -> Callable[[Callable[[Result, Request], None]], Command]:
+    """Make a command of a function that prints what a workflow returned as text; with `--json`, `record` of it is.
 
     The workflows are named as "module:function" and imported when the command is run; the one of `dry_run` estimates
-    what the other would do.
+    what the other would do. A result may have an `exit_code`; `remarks` on it are printed on stderr in either form.
     """
 
-    def decorate(show: Callable[[Result, Request, bool], int | None]) -> Command:
+    def decorate(show: Callable[[Result, Request], None]) -> Command:
         def run(*, as_json: bool = False, **values: Any) -> int:
             values.pop(_CONFIG.name)  # it has set the defaults of the other options
             config_file, is_estimate = values.pop(_SAVE_CONFIG.name), values.pop(_DRY_RUN.name, False)
@@ -99,10 +110,15 @@ def workflow_command(
                 save_config(config_file, given, values, overwrite=bool(values.get("force")))
             with progress_bar() as progress:
                 result = pkgutil.resolve_name(dry_run if is_estimate else workflow)(given, progress=progress)
-            if not is_estimate:
-                return show(result, given, as_json) or 0
-            print_json(result.record()) if as_json else typer.echo("\n".join(result.sentences()))
-            return 0
+            if as_json:
+                print_json(result.record() if is_estimate else record(result))
+            elif is_estimate:
+                typer.echo("\n".join(result.sentences()))
+            else:
+                show(result, given)
+            for remark in remarks(result, given):
+                typer.echo(remark, err=True)
+            return getattr(result, "exit_code", 0)
 
         return _with_options(run, show, request, json, example, *([_DRY_RUN] if dry_run else []), _CONFIG, _SAVE_CONFIG)
 
@@ -185,3 +201,48 @@ def whole_number(text: str) -> int:
     if number < 0:
         raise typer.BadParameter(f"it must be a whole number of at least 0, not {text!r}; give another value.")
     return number
+
+
+def config_loader(request: type[OptionGroup]) -> Callable[[typer.Context, Path | None], Path | None]:
+    """Return a callback of Typer that makes the options of a configuration file the defaults of a command's options."""
+
+    def load(context: typer.Context, path: Path | None) -> Path | None:
+        if path is not None and not context.resilient_parsing:  # the latter while a shell completes words
+            context.default_map = read_config(path, request)
+        return path
+
+    return load
+
+
+def read_config(path: Path, request: type[OptionGroup]) -> dict[str, Any]:
+    """Return the options of a configuration file by name; refuse names and values that the request does not allow."""
+    try:
+        values = tomllib.loads(read_input(path, "--config").decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"--config: {path} is not TOML: {error}; correct it.") from None
+    options = {each.name: each for each in request.options() if not each.is_python_only}
+    for name, value in values.items():
+        if name not in options:
+            raise InputError(f"--config: {path}: there is no option {name!r}; {nearest(name, options)}")
+        option = options[name]
+        is_list = isinstance(value, list) and (option.is_repeatable or isinstance(option.type, CommaSeparated))
+        if isinstance(option.type, CommaSeparated) and is_list:
+            values[name] = ",".join(map(str, value))
+        for one in value if is_list and option.is_repeatable else [values[name]]:
+            option.check(option.type.convert(one), f"--config: {path}: {name}")
+    return values
+
+
+def save_config(path: Path, request: OptionGroup, values: Mapping[str, Any], *, overwrite: bool) -> None:
+    """Write the options of a run that differ from their defaults."""
+    lines = [f"# {type(request).__doc__} Paths are relative to the folder in which the command is run."]
+    for each in request.options():
+        value = values.get(each.name)
+        if value is not None and value != each.default and not (each.is_repeatable and not value):
+            lines.append(f"{each.name} = {_toml(value)}")
+    write_new_file(path, "\n".join((*lines, "")).encode(), overwrite=overwrite)
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML, whose texts, numbers, truth values and lists are written as in JSON."""
+    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")

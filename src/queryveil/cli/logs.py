@@ -32,11 +32,8 @@ _FIGURES = {
     json="Print the figures as JSON.",
     example="queryveil describe log.tsv --out description.html",
 )
-def describe(found: "LogDescription", request: DescribeRequest, as_json: bool) -> None:
+def describe(found: "LogDescription", request: DescribeRequest) -> None:
     """Say what is in a log, in figures: who is singled out, what is rare or sensitive, and what to try next."""
-    if as_json:
-        print_json(found.record())
-        return
     for part in found.sections():
         typer.echo(f"{part.title}\n{part.lead}")
         if part.rows:
@@ -53,14 +50,11 @@ def describe(found: "LogDescription", request: DescribeRequest, as_json: bool) -
 @workflow_command(
     ProfilesRequest,
     "queryveil.workflows.logs:write_profiles",
-    json="Print the result as JSON.",
+    record=asdict,
     example="queryveil profiles log.tsv --out profiles.csv",
 )
-def profiles(done: "WrittenProfiles", request: ProfilesRequest, as_json: bool) -> None:
+def profiles(done: "WrittenProfiles", request: ProfilesRequest) -> None:
     """Write the profiles of a log (user, term, weight); keep the file secret, it names people."""
-    if as_json:
-        print_json(asdict(done))
-        return
     typer.echo(f"{done.path}: {done.people:,} people, {done.terms:,} terms, {done.rows:,} rows (keep it secret)")
 
 

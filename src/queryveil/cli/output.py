@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -31,7 +31,7 @@ def timings_printed() -> Iterator[None]:
 def progress_bar() -> Iterator[Progress]:
     """Show progress where a person watches; elsewhere stay silent."""
     timings = _timings.get()
-    with _bars() as progress:
+    with _bars() if sys.stderr.isatty() else nullcontext(silent) as progress:
         if timings is None:
             yield progress
             return
@@ -46,9 +46,6 @@ def progress_bar() -> Iterator[Progress]:
 
 @contextmanager
 def _bars() -> Iterator[Progress]:
-    if not sys.stderr.isatty():
-        yield silent
-        return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars

@@ -4,12 +4,13 @@ Each function prints the result of the workflow that its decorator runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from queryveil.cli.command import workflow_command
-from queryveil.cli.output import print_json, score_table, table
+from queryveil.cli.output import score_table, table
 from queryveil.core.display import counted
 from queryveil.core.results import Score, Verdict
 from queryveil.workflows import requests
@@ -24,18 +25,17 @@ if TYPE_CHECKING:
     from queryveil.workflows.export import ExportedRelease
 
 
+_OWN_PROFILES = "relevance was judged there by people's own profiles; keep the folder to yourself."
+
+
 @workflow_command(
     requests.ReleaseRequest,
     "queryveil.workflows.anonymize:make_release",
-    json="Print the result as JSON.",
     dry_run="queryveil.workflows.estimate:estimate_release",
     example="queryveil anonymize log.tsv --method 'km(k=10, m=2)' --out release --private private",
 )
-def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest, as_json: bool) -> None:
+def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest) -> None:
     """Anonymise a log and write a verified release."""
-    if as_json:
-        print_json(result.record())
-        return
     for sentence in (*result.manifest.cleaning.sentences(), *_sentences(result.summary)):
         typer.echo(sentence, err=True)
     for warning in result.verdict.warnings:
@@ -72,28 +72,20 @@ def _sentences(summary: Mapping[str, Any]) -> Iterator[str]:
     json="Print the verdict as JSON.",
     example="queryveil verify release --private private",
 )
-def verify(verdict: Verdict, request: requests.VerifyRequest, as_json: bool) -> int:
+def verify(verdict: Verdict, request: requests.VerifyRequest) -> None:
     """Check a release, or any file: exit code 0 it holds, 1 it is violated, 2 it cannot be checked."""
-    if as_json:
-        print_json(verdict.record())
-    else:
-        typer.echo("\n".join((verdict.sentence(), *(f"warning: {warning}" for warning in verdict.warnings))))
-        if request.key is not None and verdict.holds:
-            typer.echo(f"The manifest is signed by the key {request.key}.")
-    return verdict.exit_code
+    typer.echo("\n".join((verdict.sentence(), *(f"warning: {warning}" for warning in verdict.warnings))))
+    if request.key is not None and verdict.holds:
+        typer.echo(f"The manifest is signed by the key {request.key}.")
 
 
 @workflow_command(
     requests.ExportRequest,
     "queryveil.workflows.export:export",
-    json="Print the result as JSON.",
     example="queryveil export release --to csv --out release-csv",
 )
-def export(done: "ExportedRelease", request: requests.ExportRequest, as_json: bool) -> None:
+def export(done: "ExportedRelease", request: requests.ExportRequest) -> None:
     """Write a verified release as CSV, TSV, JSON Lines or Parquet, with its manifest and the verdict."""
-    if as_json:
-        print_json(done.record())
-        return
     for warning in done.warnings:
         typer.echo(f"warning: {warning}", err=True)
     typer.echo(done.verdict.sentence())
@@ -106,11 +98,8 @@ def export(done: "ExportedRelease", request: requests.ExportRequest, as_json: bo
     json="Print it as JSON.",
     example="queryveil datasheet release --owner owner.toml --out datasheet.html",
 )
-def datasheet(sheet: "Datasheet", request: requests.DatasheetRequest, as_json: bool) -> None:
+def datasheet(sheet: "Datasheet", request: requests.DatasheetRequest) -> None:
     """Describe a verified release for those who receive it: Markdown or HTML, with what its owner states."""
-    if as_json:
-        print_json(sheet.record())
-        return
     if sheet.path is None:
         typer.echo(sheet.text, nl=False)
     else:
@@ -123,17 +112,13 @@ def datasheet(sheet: "Datasheet", request: requests.DatasheetRequest, as_json: b
     requests.MeasureRequest,
     "queryveil.workflows.measure:measure",
     json="Print the scores as JSON.",
+    record=lambda scores: [vars(score) for score in scores],
+    remarks=lambda _, request: [] if request.trec is None else [f"{request.trec}: {_OWN_PROFILES}"],
     example="queryveil measure release --against log.tsv --private private",
 )
-def measure(scores: Sequence[Score], request: requests.MeasureRequest, as_json: bool) -> None:
+def measure(scores: Sequence[Score], request: requests.MeasureRequest) -> None:
     """Measure a release, or a released log, against the original (cleaned as a release's manifest says)."""
-    if as_json:
-        print_json([vars(score) for score in scores])
-    else:
-        typer.echo(score_table(scores))
-    if request.trec is not None:
-        warning = "relevance was judged there by people's own profiles; keep the folder to yourself."
-        typer.echo(f"{request.trec}: {warning}", err=True)
+    typer.echo(score_table(scores))
 
 
 @workflow_command(
@@ -142,11 +127,8 @@ def measure(scores: Sequence[Score], request: requests.MeasureRequest, as_json: 
     json="Print the results as JSON.",
     example="queryveil attack release --against log.tsv --private private --out attacks.html",
 )
-def attack(result: "AttackReport", request: requests.AttackRequest, as_json: bool) -> None:
+def attack(result: "AttackReport", request: requests.AttackRequest) -> None:
     """Attack a release with knowledge drawn from its log: success, control, baseline and the same attack on the log."""
-    if as_json:
-        print_json(result.record())
-        return
     headings, rows = result.table()
     typer.echo(table(headings, rows, numbers=range(2, len(headings))))
     from queryveil.report.attacks import COLUMNS
@@ -168,13 +150,10 @@ def attack(result: "AttackReport", request: requests.AttackRequest, as_json: boo
     json="Print the reasons as JSON.",
     example="queryveil why release --private private --user 142",
 )
-def why(explanation: "TermExplanation", request: requests.WhyRequest, as_json: bool) -> None:
+def why(explanation: "TermExplanation", request: requests.WhyRequest) -> None:
     """Say why terms or queries of a person were deleted: too few share them, or a combination. For the owner only."""
     from queryveil.workflows.explain import OWNER_ONLY
 
-    if as_json:
-        print_json(explanation.record())
-        return
     typer.echo(OWNER_ONLY, err=True)
     typer.echo(f"{explanation.guarantee}: {explanation.required:,} people must share what is released.", err=True)
     headings, rows = explanation.table()
@@ -187,11 +166,8 @@ def why(explanation: "TermExplanation", request: requests.WhyRequest, as_json: b
     json="Print the comparison as JSON.",
     example="queryveil compare log.tsv --method 'km(k=5|10, m=2)' --out comparison.html",
 )
-def compare(result: "MethodComparison", request: requests.CompareRequest, as_json: bool) -> None:
+def compare(result: "MethodComparison", request: requests.CompareRequest) -> None:
     """Run several methods on a log, verify and measure each, and show them side by side; nothing is released."""
-    if as_json:
-        print_json(result.record())
-        return
     headings, rows = result.table()
     typer.echo(table(headings, rows, numbers=range(1, len(headings) - 1)))
     typer.echo(f"percentages are of {', '.join(f'{number:,} {what}' for what, number in result.counts.items())}.")
@@ -204,21 +180,17 @@ def compare(result: "MethodComparison", request: requests.CompareRequest, as_jso
     requests.ReproduceRequest,
     "queryveil.workflows.reproduce:reproduce",
     json="Print all numbers as JSON.",
+    record=attrgetter("numbers"),
+    remarks=lambda result, _: (*result.warnings, f"done in {result.seconds:.1f} s"),
     example="queryveil reproduce burghardt --users 2000 --out burghardt",
 )
-def reproduce(result: "Reproduction", request: requests.ReproduceRequest, as_json: bool) -> None:
+def reproduce(result: "Reproduction", request: requests.ReproduceRequest) -> None:
     """Make the tables and figures of a paper again, with the paper's own; every release is verified."""
-    if as_json:
-        print_json(result.numbers)
-    else:
-        typer.echo(f"{result.paper}\n{result.log}")
-        for found in result.tables:
-            typer.echo(f"\n{found.name}: {found.caption}")
-            typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
-            for note in found.notes:
-                typer.echo(note)
-        for text in result.reading:
-            typer.echo(f"\n{text}")
-    for warning in result.warnings:
-        typer.echo(warning, err=True)
-    typer.echo(f"done in {result.seconds:.1f} s", err=True)
+    typer.echo(f"{result.paper}\n{result.log}")
+    for found in result.tables:
+        typer.echo(f"\n{found.name}: {found.caption}")
+        typer.echo(table(found.headings, found.rows, numbers=found.numbers()))
+        for note in found.notes:
+            typer.echo(note)
+    for text in result.reading:
+        typer.echo(f"\n{text}")

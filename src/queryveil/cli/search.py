@@ -24,13 +24,11 @@ _TITLE, _TEXT = 40, 70  # characters that are shown
     IndexRequest,
     "queryveil.workflows.search:index",
     json="Print the counts as JSON.",
+    record=asdict,
     example="queryveil index wordnet --out definitions",
 )
-def index(done: "Indexed", request: IndexRequest, as_json: bool) -> None:
+def index(done: "Indexed", request: IndexRequest) -> None:
     """Make an index of documents, to be searched with queryveil search."""
-    if as_json:
-        print_json(asdict(done))
-        return
     if request.engine is not None:
         typer.echo(f"{done.path}: {done.documents:,} documents for {request.engine}: mapping.json, bulk.ndjson")
         return

@@ -1,5 +1,6 @@
-"""Arrow columns as NumPy arrays, tables as Parquet bytes, and sorting by Arrow keys."""
+"""Arrow columns as NumPy arrays, tables as Parquet bytes, sorting by Arrow keys, and Arrow's memory."""
 
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,6 +48,16 @@ def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     return data
 
 
+def csv_bytes(table: pa.Table | pa.RecordBatch, **options: Any) -> bytes:
+    """Return a table as CSV, by default with every text quoted, so that an empty one differs from none."""
+    import pyarrow.csv as csv
+
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink, csv.WriteOptions(**options))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
 def memory_file(data: bytes) -> Any:
     """Return a file that Arrow can read from these bytes, copied into memory of Arrow's own.
 
@@ -88,3 +99,14 @@ def break_ties(order: NDArray[np.int64], equals_next: NDArray[np.bool_], keys: C
     table = pa.table({"run": arrow_numbers(run), "key": keys(order[tied])})
     resolved = as_array(pc.sort_indices(table, [("run", "ascending"), ("key", "ascending")]))
     order[tied] = order[tied[resolved]]
+
+
+def release_freed_memory() -> None:
+    """Return memory that is not in use any more, which Arrow and the C library would keep for later, to the system.
+
+    After a method has run on a large log that is half of what the process holds. Only glibc has to be asked for it.
+    """
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -55,10 +55,10 @@ def counted(count: int, things: str) -> str:
     return f"{count:,} {things}"
 
 
-def alternatives(words: Sequence[str]) -> str:
-    """Return words as alternatives: "a, b or c"."""
+def alternatives(words: Sequence[str], link: str = "or") -> str:
+    """Return words as alternatives, "a, b or c", or linked by another word."""
     *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"{', '.join(others)} {link} {last}" if others else last
 
 
 def _singular(plural: re.Match[str]) -> str:

@@ -31,7 +31,8 @@ def with_options(
             try:
                 return function(*arguments, **options)
             except QueryveilError as error:
-                error.args = (in_python(str(error), request),)
+                sentence = re.sub(r"queryveil list (\w+)", r'queryveil.names("\1")', str(error))
+                error.args = (request.with_keywords(sentence),)
                 raise
 
         signature = inspect.signature(function)
@@ -49,11 +50,6 @@ def with_options(
         return call  # type: ignore[return-value]
 
     return decorate
-
-
-def in_python(sentence: str, request: type[OptionGroup]) -> str:
-    """Return a sentence for the command line in the words of Python: keywords for flags, functions for commands."""
-    return request.with_keywords(re.sub(r"queryveil list (\w+)", r'queryveil.names("\1")', sentence))
 
 
 def _docstring(

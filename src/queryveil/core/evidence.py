@@ -1,11 +1,15 @@
 """What verifiers, measures and attacks look at: the decoded release and, if available, the private side."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import numpy as np
+
 from queryveil.core.errors import InternalError
-from queryveil.core.rows import Int32Array, IntArray
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, row_numbers, row_sums
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,3 +111,94 @@ class Floor:
     """How many people of the whole log must hold every published item."""
 
     people: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedVocabularies:
+    """The vocabularies of a release over numbered terms."""
+
+    users: IntArray  # (histories,): release ids (column `user`), ascending
+    indptr: IntArray  # (histories + 1,)
+    ids: Int32Array  # (rows,): ascending within a history, then by level
+    counts: Int32Array  # (rows,)
+    levels: Int32Array  # (rows,)
+    terms: tuple[str, ...]  # in the order of the texts
+
+    def number_equal(self) -> IntArray:
+        """Return a number for every history, by first occurrence; equal vocabularies have the same number."""
+        rows = np.stack((self.ids, self.counts, self.levels), axis=1)
+        numbers: dict[bytes, int] = {}
+        found = [numbers.setdefault(rows[begin:end].tobytes(), len(numbers)) for begin, end in pairwise(self.indptr)]
+        return np.array(found, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedGroups:
+    """The groups of a release over numbered terms."""
+
+    groups: IntArray  # (groups,): the ids in the release, ascending
+    indptr: IntArray  # (groups + 1,)
+    ids: Int32Array  # (rows,): terms in the order of the rows, which is that of the texts if nothing is wrong
+    weights: FloatArray  # (rows,)
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMembers:
+    """Who is in which group, and what each person's profile was: the private side of a release of groups."""
+
+    group: Int32Array  # (people,): the position among the released groups; −1 if the person is suppressed
+    indptr: IntArray  # (people + 1,)
+    ids: Int32Array  # (pairs,): positions in `terms`, ascending and unique within a person
+    weights: FloatArray  # (pairs,)
+    terms: tuple[str, ...]  # begins with the terms of the release, in their order; then those that were not released
+    frozen: tuple[int, ...] = ()  # ids of the groups that are published as in an earlier release
+
+
+@dataclass(frozen=True, eq=False)
+class LogPair:
+    """People × documents, before and after: how often each person issued each query, and how often it was released.
+
+    A row is a document that a person has on either side. Every person has something before, and maybe nothing after.
+    """
+
+    indptr: IntArray  # (people + 1,): the rows of each person
+    ids: Int32Array  # (rows,): documents, ascending and unique within a person
+    before: IntArray  # (rows,): the person's queries of the original
+    after: IntArray  # (rows,): those of the release
+    persons: tuple[str, ...] = field(repr=False)  # person → the identifier in the original
+    sensitivity: FloatArray | None = None  # (rows,): the probability that what was released of it is sensitive;
+    # 0 where the model knows no word of it
+    own_sensitivity: FloatArray | None = None  # (rows,): likewise of the document as it was issued
+    n_strangers: int = 0  # people of the release who are not in the original
+    unit: Literal["query", "term"] = "query"  # what documents are
+
+    @property
+    def n_people(self) -> int:
+        """Count the people of the original."""
+        return len(self.indptr) - 1
+
+    @cached_property
+    def person(self) -> IntArray:
+        """Return the person of every row."""
+        return row_numbers(self.indptr)
+
+    @cached_property
+    def n_before(self) -> IntArray:
+        """Count the queries of every person in the original."""
+        return row_sums(self.before, self.indptr)
+
+    @cached_property
+    def n_after(self) -> IntArray:
+        """Count the queries of every person in the release."""
+        return row_sums(self.after, self.indptr)
+
+    @cached_property
+    def share_before(self) -> FloatArray:
+        """Return how likely each row's document is among the person's queries of the original."""
+        return np.asarray(self.before / self.n_before[self.person], np.float64)
+
+    @cached_property
+    def share_after(self) -> FloatArray:
+        """Return the same for those of the release; 0 where nothing was released."""
+        return np.asarray(self.after / np.maximum(1, self.n_after)[self.person], np.float64)

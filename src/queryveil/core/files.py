@@ -1,4 +1,4 @@
-"""Atomic writing of files, and private temporary folders that are removed even if the process was killed.
+"""Atomic writing of files, private temporary folders that are removed even after a kill, and folders in memory.
 
 A workspace is a folder that its process keeps locked. The lock ends with the process, so whoever can lock a workspace
 knows that nobody works in it. A workspace that was just made and is not locked yet may be removed by others: it is
@@ -6,6 +6,7 @@ empty, and its maker sees that it is gone and makes another.
 """
 
 import fcntl
+import io
 import os
 import secrets
 import shutil
@@ -19,16 +20,72 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
-from queryveil.core.errors import OutputError
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.errors import InputError, OutputError
 
 MANIFEST_FILE = "manifest.json"  # a folder that has it is a release
 PREFIX = ".queryveil-"
-_LOCK = "lock"
+_LOCK, _SEARCHED = "lock", 1 << 24  # bytes that are searched for the title of a page
 _ATTEMPTS, _PAUSE = 25, 0.02  # seconds; whoever removes abandoned ones holds a lock for less
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, repr=False)
+class MemoryPath:
+    """A folder in memory, or a file in one; it has the methods of `Path` that read a release and its private folder."""
+
+    label: str  # of the folder, for messages
+    name: str = ""  # of the file
+    files: dict[str, bytes] = field(default_factory=dict, compare=False)
+
+    def __truediv__(self, name: str) -> "MemoryPath":
+        return MemoryPath(self.label, name, self.files)
+
+    def __str__(self) -> str:
+        return f"{self.label}/{self.name}" if self.name else self.label
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def is_dir(self) -> bool:
+        """Return whether this is the folder."""
+        return not self.name
+
+    def is_file(self) -> bool:
+        """Return whether this is a file that was written."""
+        return self.name in self.files
+
+    def exists(self) -> bool:
+        """Return whether this is the folder or a file that was written."""
+        return self.is_dir() or self.is_file()
+
+    def read_bytes(self) -> bytes:
+        """Return the content of the file."""
+        if not self.is_file():
+            raise FileNotFoundError(2, "No such file", str(self))
+        return self.files[self.name]
+
+    def read_text(self) -> str:
+        """Return the content of the file as text."""
+        return self.read_bytes().decode()
+
+    def write_bytes(self, data: bytes) -> None:
+        """Replace the content of the file."""
+        self.files[self.name] = data
+
+    def open(self, **options: Any) -> IO[str]:
+        """Open the file as text; the options are those of `io.TextIOWrapper`."""
+        return io.TextIOWrapper(io.BytesIO(self.read_bytes()), **options)
+
+
+Folder = Path | MemoryPath  # where a release or its private folder is
+
+
+def folder_of(location: Any) -> Any:
+    """Return a text as a path, and anything else, such as a folder in memory, as it is."""
+    return Path(location) if isinstance(location, str) else location
+
 
 Recover = Callable[[Path], None]  # moves what a workspace holds to its final place
 
@@ -144,30 +201,46 @@ def refuse_unwritable(place: Path) -> None:
         raise OutputError(f"cannot write {place}: the folder {place.parent} is not yours to write; choose another.")
 
 
-def check_replaceable(out: Path, what: str, is_ours: Callable[[Path], bool], *, overwrite: bool) -> None:
-    """Refuse like `check_new_file`; of the files that exist, only one of ours may be replaced, never a log."""
+def check_replaceable(out: Path, what: str, is_ours: str | Callable[[Path], bool], *, overwrite: bool) -> None:
+    """Refuse like `check_new_file`; of the files that exist, only one of ours may be replaced, never a log.
+
+    One of ours passes a test, or holds a text such as the title of a page.
+    """
     check_new_file(out, overwrite=overwrite)
-    if out.exists() and not is_ours(out):
+    if out.exists() and not (_holds(out, is_ours) if isinstance(is_ours, str) else is_ours(out)):
         raise OutputError(f"{out} is not {what}, so --force does not replace it; choose another name.")
 
 
-def begins_with(path: Path, text: str, *, within: int = 2_000) -> bool:
-    """Return whether the first bytes of a file contain a text, such as the title of a page."""
+def _holds(path: Path, text: str) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as stream:
-        return text.encode() in stream.read(within)
+        return text.encode() in stream.read(_SEARCHED)
+
+
+def read_input(path: Path, flag: str) -> bytes:
+    """Return the content of a file that an option names."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{flag}: {path} cannot be read: {error.strerror}; check the path.") from None
+
+
+@contextmanager
+def write_errors_as_sentences(out: Path, remedy: str) -> Iterator[None]:
+    """Replace the system's errors while something is written by a sentence that names the target."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {out}: {error.strerror or error}; {remedy}.") from None
 
 
 def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644) -> None:
     """Write a file atomically: in a workspace next to it, then renamed."""
     check_new_file(out, overwrite=overwrite)
-    try:
-        with scratch("file", out.parent) as folder:
-            write_file(folder / "new", data, mode)
-            (folder / "new").replace(out)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
+    with write_errors_as_sentences(out, "choose another place"), scratch("file", out.parent) as folder:
+        write_file(folder / "new", data, mode)
+        (folder / "new").replace(out)
 
 
 def write_file(path: Folder, data: bytes, mode: int = 0o644) -> None:

@@ -1,7 +1,8 @@
 """Text names, parameter declarations and the registry of everything that can be named.
 
 `km(k=10, m=2, target=clicks)` is the CLI argument, the manifest entry and the table heading; its `repr` is the
-Python expression. A name by itself only stores; `resolve` checks it against the declarations of one category.
+Python expression. A name by itself only stores; `resolve` checks it against the declarations of one category, and
+`list_names` lists these as a table.
 """
 
 import difflib
@@ -11,13 +12,14 @@ import math
 import operator
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from queryveil.core.display import LONGEST_REPR, Tabular, html_table
 from queryveil.core.errors import UnknownNameError
 
 Value = int | float | bool | str
@@ -39,6 +41,7 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
         "corpus": "queryveil.search.corpora",
     }
 )
+_HEADINGS = ("name", "signature", "purpose", "paper")
 
 
 def plural(category: str) -> str:
@@ -421,3 +424,37 @@ def resolve_anywhere(name: Name) -> None:
             errors.append(error)
     if len(errors) == len(categories):
         raise errors[-1] if "method" not in categories else errors[categories.index("method")]
+
+
+@dataclass(frozen=True, repr=False)
+class NameTable(Tabular):
+    """The names of a category, such as the methods, with what each is for; iterating gives the names."""
+
+    declarations: tuple[Declaration, ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return (each.name for each in self.declarations)
+
+    def __len__(self) -> int:
+        return len(self.declarations)
+
+    def __repr__(self) -> str:
+        return f"NameTable({', '.join(self)})"[:LONGEST_REPR]
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Return name, signature, purpose and paper of each."""
+        return [(each.name, each.signature(), each.marked_purpose, each.paper) for each in self.declarations]
+
+    def to_arrow(self) -> Any:
+        """Return the rows as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.table([list(column) for column in zip(*self.rows(), strict=True)], list(_HEADINGS))
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADINGS, self.rows())
+
+
+def list_names(category: str) -> NameTable:
+    """Return everything of a category, which may be given in the singular or the plural."""
+    return NameTable(tuple(declarations(category_of(category)).values()))

@@ -14,7 +14,7 @@ from types import GenericAlias
 from typing import Any, ClassVar, Self
 
 from queryveil.core.errors import UnknownNameError
-from queryveil.core.memory_folder import MemoryPath
+from queryveil.core.files import MemoryPath
 from queryveil.core.names import Flag, Name, Parameter, ParameterType, nearest
 
 _KEY = "option"  # of a dataclass field's metadata
@@ -173,6 +173,16 @@ def required(type: ParameterType, purpose: str, **spelling: Any) -> Any:  # noqa
 def option(default: Any, type: ParameterType, purpose: str, **spelling: Any) -> Any:  # noqa: A002
     """Declare a field that is an option with a default; a default of None means that it may have no value."""
     return field(default=default, metadata={_KEY: Option("", type, purpose, **spelling)})
+
+
+def optional_file(purpose: str, **spelling: Any) -> Any:
+    """Declare a field that is an option for the path of a file or folder, which may be left out."""
+    return option(None, LocalPath(), purpose, **spelling)
+
+
+def optional_place(purpose: str, **spelling: Any) -> Any:
+    """Declare a field that is an option for a path or URI of the engine, which may be left out."""
+    return option(None, EnginePath(), purpose, **spelling)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from queryveil.core.display import Brief, Tabular, counted
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.names import Declaration, declarations, nearest
-from queryveil.core.options import AnyObject, FreeText, OptionGroup, option
+from queryveil.core.options import AnyObject, FreeText, Location, OptionGroup, option
 from queryveil.core.progress import Progress, silent
 from queryveil.engines.kept_columns import KeptColumn
 from queryveil.logs.options import CleaningOptions, ReadingOptions
@@ -220,6 +220,25 @@ class QueryLog(Tabular, AbstractContextManager["QueryLog"]):
             f"SELECT people.person, (row_number() OVER (ORDER BY {order}) - 1) AS query_id, queries.query{extra}"
             f" FROM queries JOIN people ON people.id = queries.person ORDER BY query_id"
         )
+
+
+def log_source(
+    log: Any,
+    reading: ReadingOptions,
+    cleaning: CleaningOptions,
+    keep: tuple[KeptColumn, ...] = (),
+    excluded: frozenset[str] = frozenset(),
+) -> LogSource:
+    """Return a log and how to open it; it is a file, files, a pandas, Polars or Arrow table, or an open log."""
+    if isinstance(log, QueryLog):
+        return replace(log.source, cleaning=cleaning, keep=keep, excluded=excluded)
+    files = [log] if isinstance(log, Location) else log
+    if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
+        paths, uris = tuple(map(Path, files)), tuple(map(str, files))
+        return LogSource(paths, reading, cleaning, keep, uris=uris, excluded=excluded)
+    from queryveil.logs.frames import arrow_table
+
+    return LogSource((), reading, cleaning, keep, arrow_table(log), excluded=excluded)
 
 
 def open_log(source: LogSource, *, progress: Progress = silent) -> QueryLog:

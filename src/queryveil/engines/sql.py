@@ -82,7 +82,7 @@ class GroupTables:
 
 def open_sql_session(**tables: Any) -> SqlSession:
     """Open a session on this machine, in a private in-memory database, with Arrow tables under their names."""
-    from queryveil.engines.local.sql import DuckdbSession
+    from queryveil.engines.local.connection import DuckdbSession
 
     return DuckdbSession(**tables)
 

@@ -10,17 +10,16 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError, InternalError
 from queryveil.core.evidence import Evidence, Floor, Owners, ReleasedHistories, Views
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
-from queryveil.core.rows import select_entries
+from queryveil.core.rows import BoolArray, select_entries
 from queryveil.histories.build import Unit, assemble
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import Market
+from queryveil.market import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.report.charts import Point
 from queryveil.report.reproduction import PaperFigure, PaperTable
@@ -238,7 +237,7 @@ def confirm(method: ResolvedName, evidence: Evidence, tally: RunTally, *, progre
 def confirm_kept(
     method: ResolvedName,
     profiles: Profiles,
-    mask: NDArray[np.bool_],
+    mask: BoolArray,
     tally: RunTally,
     *evidence: object,
     unit: Literal["term", "query"] = "term",

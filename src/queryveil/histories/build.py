@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, break_ties
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, break_ties, release_freed_memory
 from queryveil.core.errors import NoTermsError
-from queryveil.core.memory import release_freed_memory
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of, row_numbers
 from queryveil.engines import LogSource, QueryLog, Step
@@ -24,7 +23,7 @@ from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer, WholeTexts, text_bytes, tokenize
 from queryveil.kernels.histories import by_falling, count_people, first_bytes, gather, sort_rows
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.user_lists import hold_excluded
+from queryveil.logs.terms import hold_excluded
 
 WORKERS = min(4, os.cpu_count() or 1)
 Unit = Literal["term", "query", "entry"]
@@ -45,14 +44,7 @@ def build(
     With `closes_log` the log is closed as soon as it has been read, since its memory is needed.
     """
     rows, words, people = _gather_log(log, unit, progress, excludes_queries=excludes_queries, closes_log=closes_log)
-    return _number_entries(
-        rows,
-        words,
-        people.owner,
-        people.persons,
-        partition=people.partition,
-        partition_values=log.partition_values,
-    )
+    return _number_entries(rows, words, people.owner, people.persons, people.partition, log.partition_values)
 
 
 class _People(NamedTuple):
@@ -74,7 +66,9 @@ def _gather_log(
         release_freed_memory()
     owner = people.owner
     before = _count_left(sum(map(len, histories)), owner, *histories)
-    public = held.without(_find_excluded(log.source, words), whole_queries=excludes_queries)
+    excluded = log.source.excluded
+    is_excluded = np.array(hold_excluded(words.to_pylist(), excluded), np.bool_) if excluded else None
+    public = held.without(is_excluded, whole_queries=excludes_queries)
     kept = public.without(_find_stop_words(log.source, words) if unit == "term" else None)
     _report_steps(log, unit, before, (held, public, kept), owner)
     if not len(kept.term):
@@ -119,15 +113,6 @@ class _Entries(NamedTuple):
             is_kept = ~np.isin(self.query, self.query[~is_kept])
         return _Entries(self.history[is_kept], self.term[is_kept], self.query[is_kept])
 
-    def count_left(self, owner: Int32Array) -> "_Left":
-        """Count the queries, people and histories that hold an entry."""
-        return _count_left(int(np.count_nonzero(np.diff(self.query, prepend=0))), owner, self.history)
-
-
-def _find_excluded(source: LogSource, words: pa.Array) -> BoolArray | None:
-    """Return which entries hold an excluded term, None if none is excluded."""
-    return np.array(hold_excluded(words.to_pylist(), source.excluded), np.bool_) if source.excluded else None
-
 
 def _find_stop_words(source: LogSource, words: pa.Array) -> BoolArray | None:
     """Return which entries are stop words, None if these are kept."""
@@ -161,7 +146,8 @@ def _report_steps(
     cleaning, is_term = log.source.cleaning, unit == "term"
     counted: list[_Left] = []
     for previous, stage in zip((None, *stages), stages, strict=False):
-        counted.append(counted[-1] if stage is previous else stage.count_left(owner))
+        n_queries = int(np.count_nonzero(np.diff(stage.query, prepend=0)))
+        counted.append(counted[-1] if stage is previous else _count_left(n_queries, owner, stage.history))
     held, public, kept = counted
     n_found, n_public, n_kept = (len(stage.term) for stage in stages)
     n_empty, note = before.rows - held.rows, "empty, or without letters and digits"
@@ -186,18 +172,10 @@ def _report_steps(
 
 
 def assemble(
-    history: Int32Array,
-    term: Int32Array,
-    words: pa.Array,
-    owner: Int32Array,
-    persons: tuple[str, ...] = (),
-    *,
-    partition: Int32Array | None = None,
-    partition_values: tuple[str, ...] = (),
+    history: Int32Array, term: Int32Array, words: pa.Array, owner: Int32Array, persons: tuple[str, ...] = ()
 ) -> Profiles:
     """Return the profiles of (history, term) pairs; empty histories are left out, and people may have no identifier."""
-    rows = _gather_rows(history, term, owner)
-    return _number_entries(rows, words, owner, persons, partition=partition, partition_values=partition_values)
+    return _number_entries(_gather_rows(history, term, owner), words, owner, persons)
 
 
 class _Rows(NamedTuple):
@@ -228,9 +206,8 @@ def _number_entries(
     words: pa.Array,
     owner: Int32Array,
     persons: tuple[str, ...],
-    *,
-    partition: Int32Array | None,
-    partition_values: tuple[str, ...],
+    partition: Int32Array | None = None,
+    partition_values: tuple[str, ...] = (),
 ) -> Profiles:
     """Return the profiles with entries in the reference order."""
     starts, terms, order = rows

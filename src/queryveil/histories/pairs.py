@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.log_pair import LogPair
+from queryveil.core.evidence import LogPair
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray
 from queryveil.engines import QueryLog

@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
+from queryveil.core.arrow import csv_bytes, parquet_bytes
 from queryveil.core.errors import LogError, NoTermsError
 from queryveil.core.rows import FloatArray, Int32Array, indptr_of_sorted
 from queryveil.engines import LogSource
 from queryveil.histories.build import entry_order
 from queryveil.histories.profiles import Profiles
-from queryveil.logs.user_lists import hold_excluded
+from queryveil.logs.terms import hold_excluded
 
 COLUMNS = ("user", "term", "weight")
 
@@ -83,14 +84,9 @@ def profile_bytes(profiles: Profiles, path: Path) -> bytes:
     rows = profiles.to_arrow()
     weights = np.ones(len(profiles.ids)) if profiles.weights is None else profiles.weights
     table = pa.table({"user": rows["person"], "term": rows["entry"], "weight": weights})
-    sink = pa.BufferOutputStream()
     if path.suffix == ".parquet":
-        pq.write_table(table, sink, compression="zstd")
-    else:
-        options = csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",", quoting_style="needed")
-        csv.write_csv(table, sink, options)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
+        return parquet_bytes(table, use_dictionary=True, dictionary_pagesize_limit=None)
+    return csv_bytes(table, delimiter="\t" if path.suffix == ".tsv" else ",", quoting_style="needed")
 
 
 def _read_header(path: Path) -> tuple[str, list[str]]:

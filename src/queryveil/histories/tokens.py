@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.arrow import arrow_texts
 from queryveil.kernels.tokens import Phrases, cut, enter, number, weigh
-from queryveil.logs.characters import fold
+from queryveil.logs.terms import fold
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 EntryPairs = tuple[NDArray[np.int32], NDArray[np.int32]]  # row in the batch, number of the entry

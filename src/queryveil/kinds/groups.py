@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from queryveil.core.arrow import as_array, break_ties, encode_texts
 from queryveil.core.errors import GuaranteeError, ReleaseError
-from queryveil.core.evidence import Evidence, Floor
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
 from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, encode_texts
 from queryveil.core.display import counted
@@ -31,7 +30,7 @@ def decode_histories(rows: pa.Table, unit: Literal["term", "query"]) -> Released
             raise ReleaseError(f"the release has rows without a {name}; it is damaged.")
     user, (term, terms) = as_array(rows["user"]), encode_texts(rows[unit])
     users, indptr, ids, counts = _sort_items(user, term, len(terms))
-    partition: NDArray[np.int32] | None = None
+    partition: Int32Array | None = None
     if "partition" in rows.column_names:
         if rows["partition"].null_count or not pa.types.is_string(rows["partition"].type):
             raise ReleaseError("the release has rows without a partition; it is damaged.")

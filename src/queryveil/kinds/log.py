@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InternalError
-from queryveil.core.rows import BoolArray, IntArray, count_holders, gather_rows, indptr_of, row_numbers
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, count_holders, gather_rows, indptr_of, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
-from queryveil.histories.occurrences import Occurrences
-from queryveil.histories.occurrences import find_occurrences as find_query_occurrences
-from queryveil.histories.pieces import cut_into_pieces, cut_queries
+from queryveil.histories.pieces import Occurrences, cut_into_pieces, cut_queries
+from queryveil.histories.pieces import find_occurrences as find_query_occurrences
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import gather, sort_rows
 from queryveil.kinds.base import KEEPABLE, Kind, ReleaseContent
@@ -99,7 +97,7 @@ class LogKind(HistoriesKind):
         return queries["user"].combine_chunks(), pc.binary_join(queries["term_list"], " ").combine_chunks()
 
 
-def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences, floor: int = 1) -> ReleaseContent:
+def encode_log(profiles: Profiles, mask: BoolArray, queries: Occurrences, floor: int = 1) -> ReleaseContent:
     """Return the rows `user, query_id, term` of the masked pairs, query by query, with the kept columns."""
     rank, texts = rank_texts(profiles.vocabulary, profiles.ids[mask])
     is_kept = mask[queries.pair]
@@ -122,7 +120,7 @@ def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences
 
 
 def _order_queries(
-    profiles: Profiles, queries: Occurrences, indptr: IntArray, ranks: NDArray[np.int32]
+    profiles: Profiles, queries: Occurrences, indptr: IntArray, ranks: Int32Array
 ) -> tuple[IntArray, IntArray]:
     """Return the queries that keep a term in canonical order, and the release ids of the histories."""
     keys = [a + _END + b for a, b in zip(sort_keys(indptr, ranks), kept_column_keys(queries), strict=True)]

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, open_parquet, parquet_bytes
 from queryveil.core.errors import ReleaseError
-from queryveil.core.files import write_file
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.files import Folder, MemoryPath, write_file
 from queryveil.core.names import Value
 from queryveil.core.rows import Int32Array, IntArray, count_holders, indptr_of_sorted, row_numbers
 from queryveil.histories.profiles import Profiles

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from queryveil.core.arrow import as_array, encode_texts
 from queryveil.core.errors import ReleaseError
-from queryveil.core.evidence import Evidence, Owners
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Owners, ReleasedVocabularies
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns

@@ -1,8 +1,9 @@
-"""Word lists: names of people (US Census Bureau, 1990), private words, topics of sensitive words and stop words."""
+"""Word lists: names (US Census Bureau, 1990), places (WordNet), private words, sensitive topics and stop words."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Literal
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ a an and are as at be but by for if in into is it no not of on or such that the 
 will with
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())  # Lucene's list for English
+PLACE_KINDS = ("city", "state", "country", "region", "island", "mountain", "water")
 
 
 @dataclass(frozen=True)
@@ -62,3 +64,28 @@ def sensitive_topics() -> Mapping[str, str]:
     """Return the topic of every word that makes a query sensitive (scripts/build_sensitivity.py)."""
     table = read_table("sensitive-topics")
     return dict(zip(table["word"].to_pylist(), table["topic"].to_pylist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Place:
+    """One place that a name may mean."""
+
+    name: str
+    synset: int
+    kind: str  # one of PLACE_KINDS
+
+
+@cache
+def places() -> Mapping[str, tuple[Place, ...]]:
+    """Map the name of every place, in lower case, to the places that it may mean; names are sorted."""
+    found: dict[str, tuple[Place, ...]] = {}
+    for row in read_table("places").to_pylist():
+        found[row["name"]] = (*found.get(row["name"], ()), Place(**row))
+    return MappingProxyType(found)
+
+
+@cache
+def personal_places() -> frozenset[str]:
+    """Return the names of places, in lower case, that are no ordinary words; some were listed by hand."""
+    known = frozenset(name for name in places() if len(name) > 2)  # two letters are mostly words or abbreviations
+    return (known - ordinary_words("place")) | frozenset(read_table("listed-places")["name"].to_pylist())

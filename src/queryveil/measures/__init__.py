@@ -7,7 +7,7 @@ from typing import Any
 
 from queryveil.core.names import Declaration, Integer, Parameter, Real, ResolvedName, Word
 from queryveil.kinds.base import FOREIGN_LOG, KEEPABLE
-from queryveil.search.ranking_settings import BLENDED, RANKINGS
+from queryveil.search.ranking_settings import RankingOptions
 
 NEEDS_MARKET = (
     "the measure {} needs a market table; give a file with the columns term, bid, clicks, impressions by --market."
@@ -125,16 +125,9 @@ PATTERNS = Measure(
     {"local": "queryveil.measures.utility.patterns:measure_patterns"},
     kinds=("vocabularies", "histories", "log"),
 )
-_RANKING_PARAMETERS = (
-    Parameter(
-        "ranking",
-        Word(tuple(RANKINGS)),
-        "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone",
-        BLENDED,
-    ),
-    Parameter("blend", Real(0, 1), "the weight of the engine's own score against the profile", is_optional=True),
-    Parameter("shrink", Real(0, 1), "the weight of everybody's profile against the group's", is_optional=True),
-    Parameter("query_weight", Real(0, 1), "the weight of the query's own terms next to the profile", is_optional=True),
+_RANKING_PARAMETERS = tuple(
+    Parameter(each.name, each.type, each.purpose.rstrip("."), each.default, each.is_optional)
+    for each in RankingOptions.options()
 )
 SEARCH = Measure(
     "search",

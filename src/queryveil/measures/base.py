@@ -9,7 +9,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.rows import Int32Array, IntArray
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind
-from queryveil.market.table import Market
+from queryveil.market import Market
 from queryveil.measures import NEEDS_MARKET
 
 # whether every person has one history; else whether it is known which released histories belong to the same person

@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import ReleasedVocabularies
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of_sorted, row_numbers
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.clustering.loss import PublishedClusters
 from queryveil.semantics.network import Network
 

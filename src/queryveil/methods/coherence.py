@@ -14,10 +14,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
-from queryveil.core.rows import FloatArray
+from queryveil.core.rows import BoolArray, FloatArray, IntArray
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.inference import (
     DELETED,
@@ -34,7 +33,7 @@ from queryveil.lexicons.sensitive_terms import SensitiveTerms
 from queryveil.methods.base import MethodTask
 from queryveil.methods.targets import TermValues, objective
 
-Mask = NDArray[np.bool_]
+Mask = BoolArray
 _BUDGET = 20_000_000  # steps of kernel work between two progress reports: well under a second
 _CANDIDATES = 1_000  # pairs that are put back between two progress reports
 _EVERY = 2  # passes of putting back: one changes what fits after it
@@ -106,7 +105,7 @@ def _delete_excess(log: Terms, bound: Bound, progress: Progress) -> tuple[int, i
     return n_found, n_deleted
 
 
-def _visit(log: Terms, bound: Bound, weight: NDArray[np.int64], is_last: bool, progress: Progress) -> NDArray[np.int64]:
+def _visit(log: Terms, bound: Bound, weight: IntArray, is_last: bool, progress: Progress) -> IntArray:
     """Visit all combinations and return the figures."""
     visit, is_finished = make_visit(log, bound), False
     while not is_finished:

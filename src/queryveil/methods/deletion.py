@@ -10,11 +10,10 @@ from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName, declarations
 from queryveil.core.progress import Progress
-from queryveil.core.rows import IntArray, indptr_of
+from queryveil.core.rows import BoolArray, FloatArray, IntArray, indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.counting import Counted, count_larger, count_pairs, transpose
 from queryveil.kernels.km.deletion import count_degrees, delete_in_histories
@@ -87,7 +86,7 @@ def _join(parts: list[Counted]) -> Counted:
 
 def delete(
     profiles: Profiles, support: IntArray, tree: Tree, rule: Rule, progress: Progress, terms: Postings | None = None
-) -> tuple[NDArray[np.bool_], int]:
+) -> tuple[BoolArray, int]:
     """Return the mask of kept pairs and the number of passes; updates the pair supports of `tree` in place.
 
     As in section 5.2 the last pass counts, which goes over all histories and deletes nothing. `terms` are the postings
@@ -149,7 +148,7 @@ def rule_for(
 ) -> Rule:
     """Return how the term to delete is chosen under the target."""
     m, target = method.integer("m"), method.word("target")
-    utility: NDArray[np.float64] = np.empty(0)
+    utility: FloatArray = np.empty(0)
     degree = np.zeros((5, 0), np.int64)
     if method.values.get("ranking") == "value":
         utility = rank_by_bare_value(target, profiles, term_values)

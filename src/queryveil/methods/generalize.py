@@ -14,12 +14,11 @@ first, then the earliest; a part is dissolved if it has the fewest people, the l
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress
-from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.histories.vocabularies import PublishedVocabularies
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, gather_rows, indptr_of, row_numbers
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.kernels.generalize import Holdings, count_owners, find_holdings, gains_of, look_up, shared_counts
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
@@ -29,7 +28,7 @@ from queryveil.semantics.tree import TermTree, term_tree
 _STAGE = "generalising"
 _REPORT_EVERY = 256  # expansions
 
-PublishedRow = tuple[NDArray[np.int32], IntArray, IntArray]  # names, counts, levels
+PublishedRow = tuple[Int32Array, IntArray, IntArray]  # names, counts, levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +73,7 @@ def run(task: MethodTask) -> PublishedVocabularies:
 
 
 def _name_cut(
-    cut: IntArray, shared: IntArray, steps: IntArray, number: NDArray[np.int32], is_public: NDArray[np.bool_]
+    cut: IntArray, shared: IntArray, steps: IntArray, number: Int32Array, is_public: BoolArray
 ) -> PublishedRow:
     """Return the names of a cut with counts and levels; nodes of the same name and level add up."""
     is_shown = is_public[cut]
@@ -100,8 +99,8 @@ def _publish_rows(
 
 def divide(
     indptr: IntArray,
-    leaves: NDArray[np.int32],  # the nodes of each history's terms, ascending
-    owner: NDArray[np.int32],
+    leaves: Int32Array,  # the nodes of each history's terms, ascending
+    owner: Int32Array,
     tree: TermTree,
     k: int,
     progress: Progress,
@@ -127,7 +126,7 @@ def divide(
     return done
 
 
-def _expand(part: Part, held: Holdings, owner: NDArray[np.int32], tree: TermTree, k: int) -> list[Part]:
+def _expand(part: Part, held: Holdings, owner: Int32Array, tree: TermTree, k: int) -> list[Part]:
     """Return the parts into which expanding the best node divides a part, none if no node can be expanded."""
     gains = gains_of(held, owner, part.members, part.open, k)
     useful = part.open[gains >= 0]  # a node that divides nobody here divides nobody in a smaller part
@@ -163,7 +162,7 @@ def _children(held: Holdings, number: int) -> IntArray:
 
 
 def _divide_members(
-    members: IntArray, children: IntArray, lost: IntArray, owner: NDArray[np.int32], k: int
+    members: IntArray, children: IntArray, lost: IntArray, owner: Int32Array, k: int
 ) -> tuple[list[IntArray], IntArray]:
     """Return groups of members with the same children, and the rest: groups too small, filled up to k people.
 
@@ -187,7 +186,7 @@ def _divide_members(
 
 
 def _fill_up(
-    members: IntArray, large: list[IntArray], rest: IntArray, lost: IntArray, owner: NDArray[np.int32], k: int
+    members: IntArray, large: list[IntArray], rest: IntArray, lost: IntArray, owner: Int32Array, k: int
 ) -> tuple[list[IntArray], IntArray] | None:
     """Move people from parts that have more than k into the rest until it has k; None if there are not enough."""
     people = set(owner[members[rest]].tolist())

@@ -22,8 +22,7 @@ from queryveil.core.evidence import Views
 from queryveil.core.progress import Progress
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, row_numbers, row_sums, select_entries
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.person_pairs import PersonRows, count_person_pairs
-from queryveil.histories.pieces import cut_into_pieces
+from queryveil.histories.pieces import PersonRows, count_person_pairs, cut_into_pieces
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.km.pieces import fill_pieces, make_piece_scratch
 from queryveil.kernels.km.supports import Tree
@@ -112,7 +111,8 @@ def split_histories(task: MethodTask, make_layer: Callable[[MethodTask], KeptPai
     first = make_layer(task)
     if task.method.integer("m") == 1:
         return replace(first, summary={**first.summary, "split": POINTLESS})
-    may_stay = _may_stay(task, profiles if start is None else profiles.select(start.mask))
+    source = profiles if start is None else profiles.select(start.mask)
+    may_stay = source.holder_counts() >= task.method.integer("k")
     is_common = may_stay[profiles.ids] if start is None else may_stay[profiles.ids] & start.mask
     n_frequent = int(np.flatnonzero(may_stay).max(initial=-1)) + 1
     assignment = _Assignment.of(profiles, np.where(first.mask, np.int32(0), np.int32(-1)))
@@ -148,11 +148,6 @@ def _publish_rest(
             return n_layers
         assignment.add(kept)
         n_layers += 1
-
-
-def _may_stay(task: MethodTask, source: Profiles) -> BoolArray:
-    """Return which terms k people hold."""
-    return np.asarray(source.holder_counts() >= task.method.integer("k"))
 
 
 def _next_layer(task: MethodTask, make_layer: Callable[[MethodTask], KeptPairs], left: BoolArray) -> BoolArray | None:

@@ -10,12 +10,11 @@ leaves somebody with fewer than k: the same terms stay as if the rarest were del
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import row_numbers
+from queryveil.core.rows import Int32Array, IntArray, row_numbers
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.kernels.histories import gather
 from queryveil.methods.base import MethodTask
 from queryveil.methods.vocabularies import floor_of, not_empty, refuse_too_few_people
@@ -65,7 +64,7 @@ def _most_terms(profiles: Profiles, method: ResolvedName) -> int:
     return most
 
 
-def _fewest_people(group: NDArray[np.int64], owner: NDArray[np.int32]) -> int:
+def _fewest_people(group: IntArray, owner: Int32Array) -> int:
     """Return the number of people of the smallest non-empty group."""
     pairs = np.unique(np.stack((group[group > 0], owner[group > 0])), axis=1)
     return int(np.unique(pairs[0], return_counts=True)[1].min()) if pairs.shape[1] else 0

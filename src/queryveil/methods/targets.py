@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import Declaration
-from queryveil.core.rows import FloatArray, row_numbers
+from queryveil.core.rows import BoolArray, FloatArray, row_numbers
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import COLUMNS, FIGURES, Market
+from queryveil.market import COLUMNS, FIGURES, Market
 
 NEEDS_VALUES = "target=file needs the values of terms; give a file with the columns term, value by --values."
 NEEDS_MARKET = f"target={{}} needs a market table; give a file with the columns term, {', '.join(COLUMNS)} by --market."
@@ -49,7 +48,7 @@ class Objective:
         """Return whether the target is the log size."""
         return not self.favours_rare_terms and np.array_equal(self.gain, self.profiles.counts)
 
-    def kept_share(self, mask: NDArray[np.bool_]) -> tuple[float, float]:
+    def kept_share(self, mask: BoolArray) -> tuple[float, float]:
         """Return the share of the target that a result keeps, in percent, and its log size."""
         log_size = float(self.profiles.counts[mask].sum())
         if self.target == "users":

@@ -4,8 +4,8 @@ import numpy as np
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 
 
 def floor_of(method: ResolvedName) -> int:

@@ -115,13 +115,10 @@ def prepare_target(place: Path, needed: str, *, force: bool) -> Path:
 def write_folder(out: Path, contents: Mapping[str, bytes], needed: str, *, force: bool, secret: bool) -> None:
     """Write files into a new folder of results; only its owner can read a secret one."""
     target = prepare_target(out, needed, force=force)
-    try:
-        with open_workspace(target) as workspace:
-            new = workspace / NEW
-            new.mkdir(mode=0o700 if secret else 0o755)
-            for name, data in contents.items():
-                files.write_file(new / name, data, 0o600 if secret else 0o644)
-            files.sync_folder(new)
-            move_into_place(workspace, target, force=force)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was written.") from None
+    with files.write_errors_as_sentences(out, "nothing was written"), open_workspace(target) as workspace:
+        new = workspace / NEW
+        new.mkdir(mode=0o700 if secret else 0o755)
+        for name, data in contents.items():
+            files.write_file(new / name, data, 0o600 if secret else 0o644)
+        files.sync_folder(new)
+        move_into_place(workspace, target, force=force)

@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from queryveil._version import __version__
-from queryveil.core.arrow import memory_file, open_parquet, parquet_bytes
+from queryveil.core.arrow import csv_bytes, memory_file, open_parquet, parquet_bytes
 from queryveil.core.errors import ReleaseError
-from queryveil.core.memory_folder import Folder
+from queryveil.core.files import Folder
 from queryveil.core.results import Verdict
 from queryveil.kinds.base import kind_of
 from queryveil.release.manifest import DIGEST, VERSION, FileEntry, Manifest, has_form
@@ -25,16 +25,6 @@ from queryveil.release.manifest import DIGEST, VERSION, FileEntry, Manifest, has
 EXPORT_FILE = "export.json"
 STATED = ("claim", "state", "counted", "caution", "checked")  # of a verdict
 _BATCH = 100_000  # rows
-
-
-def _csv_bytes(rows: pa.Table, delimiter: str) -> bytes:
-    """Return rows as CSV in which every text is quoted, so that an empty one differs from none."""
-    import pyarrow.csv as csv
-
-    sink = pa.BufferOutputStream()
-    csv.write_csv(rows, sink, csv.WriteOptions(delimiter=delimiter))
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
 
 
 def _read_csv(data: bytes, schema: pa.Schema, delimiter: str) -> pa.Table:
@@ -63,10 +53,6 @@ def _read_jsonl(data: bytes, schema: pa.Schema) -> pa.Table:
     return lines.read_json(memory_file(data), parse_options=lines.ParseOptions(explicit_schema=schema))
 
 
-def _read_parquet(data: bytes, schema: pa.Schema) -> pa.Table:
-    return open_parquet(data).read()
-
-
 @dataclass(frozen=True)
 class RowFormat:
     """A form of the rows: how to write them, and how to read them with the types of a schema."""
@@ -78,10 +64,10 @@ class RowFormat:
     opens_in_spreadsheets: bool = False
 
 
-PARQUET = RowFormat("Parquet", ".parquet", parquet_bytes, _read_parquet)
+PARQUET = RowFormat("Parquet", ".parquet", parquet_bytes, lambda data, _: open_parquet(data).read())
 FORMATS: Mapping[str, RowFormat] = {
-    "csv": RowFormat("CSV", ".csv", partial(_csv_bytes, delimiter=","), partial(_read_csv, delimiter=","), True),
-    "tsv": RowFormat("TSV", ".tsv", partial(_csv_bytes, delimiter="\t"), partial(_read_csv, delimiter="\t"), True),
+    "csv": RowFormat("CSV", ".csv", partial(csv_bytes, delimiter=","), partial(_read_csv, delimiter=","), True),
+    "tsv": RowFormat("TSV", ".tsv", partial(csv_bytes, delimiter="\t"), partial(_read_csv, delimiter="\t"), True),
     "jsonl": RowFormat("JSON Lines", ".jsonl", _jsonl_bytes, _read_jsonl),
     "parquet": PARQUET,
 }

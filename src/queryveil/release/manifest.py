@@ -14,7 +14,7 @@ from queryveil._version import __version__
 from queryveil.core import files
 from queryveil.core.display import Brief
 from queryveil.core.errors import InputError, ReleaseError, UnknownNameError
-from queryveil.core.memory_folder import Folder
+from queryveil.core.files import Folder
 from queryveil.core.names import ResolvedName, Value, declarations, parse, resolve
 from queryveil.engines import Step
 from queryveil.engines.kept_columns import KeptColumns
@@ -22,14 +22,7 @@ from queryveil.logs.options import CleaningOptions
 
 MANIFEST_FILE, SIGNATURE_FILE = files.MANIFEST_FILE, "manifest.sig"
 DIGEST, VERSION = re.compile("[0-9a-f]{64}"), re.compile(r"\d+(\.\d+)+[\w.+-]*")
-_OPTIONAL = (
-    "made",
-    "title",
-    "dataset",
-    "kept",
-    "lists",
-    "excluded",
-)  # fields that are left out where there is nothing to say
+_OPTIONAL = ("made", "title", "dataset", "kept", "lists", "excluded")  # left out where there is nothing to say
 _COUNTS = {**dict.fromkeys(("people", "histories", "terms", "pairs", "occurrences"), int), "*": int}
 _FORMS: Mapping[str, Any] = {  # see `has_form`
     "queryveil": VERSION,
@@ -131,11 +124,6 @@ class Manifest(Brief):
         """Return the SHA-256 of every field as JSON."""
         texts = {name: json.dumps(value, sort_keys=True) for name, value in self._contents().items()}
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
-
-    def altered_fields(self) -> list[str]:
-        """Return the fields that are not what the file's own digests say, none if it was not read from a file."""
-        found, stated = self.field_digests(), self.fields_sha256
-        return [name for name in {**found, **stated} if stated and found.get(name) != stated.get(name)]
 
     def record(self) -> dict[str, Any]:
         """Return the manifest as it is written, keys in order; optional parts that it does not have are left out."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.files import Folder, MemoryPath
 from queryveil.kinds.base import Kind, kind_of
 from queryveil.release.exports import EXPORT_FILE, FORMATS, PARQUET, ExportRecord, read_export, row_schema
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, FileEntry, Manifest, load_manifest
@@ -121,8 +121,9 @@ def _present_files(folder: Folder) -> set[str]:
 
 
 def manifest_faults(manifest: Manifest) -> list[str]:
-    """Return whether fields of a manifest are not what its own digests say."""
-    altered = ", ".join(manifest.altered_fields())
+    """Return whether fields of a manifest that was read from a file are not what its own digests say."""
+    found, stated = manifest.field_digests(), manifest.fields_sha256
+    altered = ", ".join(name for name in {**found, **stated} if stated and found.get(name) != stated.get(name))
     return [f"the manifest was changed after it was written: fields_sha256 does not fit {altered}"] if altered else []
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from queryveil.core.errors import InputError
 from queryveil.core.extras import needs
+from queryveil.core.files import read_input
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE
 
 _PRIVATE, _PUBLIC = "--sign-key", "--key"
@@ -16,7 +17,7 @@ _PRIVATE, _PUBLIC = "--sign-key", "--key"
 
 def load_signer(path: Path) -> Callable[[bytes], bytes]:
     """Return the function that signs with a private key; a key that others can read is refused."""
-    data = _read(_PRIVATE, path)
+    data = read_input(path, _PRIVATE)
     if path.stat().st_mode & 0o077:
         raise InputError(f"{_PRIVATE}: {path} can be read or written by others; run chmod 600 on it, and try again.")
     key = _load(_PRIVATE, path, data, "private")
@@ -26,7 +27,7 @@ def load_signer(path: Path) -> Callable[[bytes], bytes]:
 
 def signature_faults(key_file: Path, manifest: bytes, signature: bytes | None) -> list[str]:
     """Return whether a manifest lacks the signature of a public key's owner."""
-    key = _load(_PUBLIC, key_file, _read(_PUBLIC, key_file), "public")
+    key = _load(_PUBLIC, key_file, read_input(key_file, _PUBLIC), "public")
     if signature is None:
         return [f"there is no {SIGNATURE_FILE}, so nobody signed {MANIFEST_FILE}"]
     from cryptography.exceptions import InvalidSignature
@@ -36,13 +37,6 @@ def signature_faults(key_file: Path, manifest: bytes, signature: bytes | None) -
     except InvalidSignature:
         return [f"{SIGNATURE_FILE} is not the signature of this {MANIFEST_FILE} by the key {key_file}"]
     return []
-
-
-def _read(flag: str, path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{flag}: {path} cannot be read: {error.strerror}; check the path.") from None
 
 
 def _load(flag: str, path: Path, data: bytes, part: str) -> Any:

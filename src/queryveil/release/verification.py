@@ -7,17 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from queryveil._version import __version__
+from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError, InternalError
-from queryveil.core.evidence import Evidence, MethodParameters
+from queryveil.core.evidence import Evidence, KeptValues, MethodParameters
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
 from queryveil.engines import BASKETS
+from queryveil.engines.kept_columns import KeptColumn, KeptColumns
+from queryveil.engines.sql import KeptTables, SqlSession, open_sql_session
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts, Kind, kind_of, wrong_counts
 from queryveil.kinds.private_folder import PrivateFolder, RunRecord
-from queryveil.release.kept_columns import check_kept_columns
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, manifest_faults
 
@@ -161,3 +163,61 @@ def run_faults(run: RunRecord, manifest: Manifest) -> list[str]:
     is_other["method"] |= any(run.parameters.get(name) != value for name, value in manifest.parameters.items())
     names = ", ".join(name for name, is_wrong in is_other.items() if is_wrong)
     return [f"the private folder recorded another manifest ({names})"] if names else []
+
+
+def check_kept_columns(evidence: Evidence) -> tuple[list[str], list[str]]:
+    """Return where kept columns are not what the manifest says, and a warning about what they give away."""
+    manifest, tables, values = evidence.find(Manifest), evidence.find(KeptTables), evidence.find(KeptValues)
+    if values is not None:
+        tables = KeptTables(lambda: open_sql_session(kept=values.table), values.is_linked)
+    if manifest is None or manifest.kept is None or tables is None:
+        return [], []
+    counted = "people" if tables.is_linked else "histories"
+    with tables.open() as session:
+        faults = [
+            fault for column in manifest.kept.columns for fault in _faults(session, column, manifest.kept, counted)
+        ]
+        return faults, [_warning(session, manifest.kept)]
+
+
+def _faults(session: SqlSession, column: KeptColumn, kept: KeptColumns, counted: str) -> list[str]:
+    """Return whether a column has values of another form, or values that too few share."""
+    name = column.name
+    ((n_other,),) = session.query(
+        f"SELECT COUNT(*) FROM {{kept}} WHERE {name} IS NOT NULL AND COALESCE({name} <> {column.sql}, TRUE)"
+    )
+    ((n_rare,),) = session.query(
+        f"SELECT COUNT(*) FROM (SELECT part, {name} FROM {{kept}} WHERE {name} IS NOT NULL GROUP BY part, {name}"
+        f" HAVING COUNT(DISTINCT owner) < {kept.floor}) AS rare"
+    )
+    faults = [f"{n_other:,} rows have a {name} that is not of the form {column}"] if n_other else []
+    rare = (
+        f"{n_rare:,} values of the column {name} are of fewer than {kept.floor:,} {counted}, the floor of kept values"
+    )
+    return [*faults, rare] if n_rare else faults
+
+
+def _warning(session: SqlSession, kept: KeptColumns) -> str:
+    """Return a sentence about how many histories show a kept value, or values of one query, that nobody else has."""
+    ((n_histories,),) = session.query("SELECT COUNT(DISTINCT history) FROM {kept}")
+    several, listed = len(kept.columns) > 1, alternatives(list(map(str, kept.columns)), "and")
+    text = (
+        f"The guarantee does not cover the column{'s' if several else ''} {listed}: of "
+        f"{n_histories:,} histories, {_count_own(session, [[name] for name in kept.names]):,} have a value there that "
+        "nobody else has"
+    )
+    if several:
+        text += f", and {_count_own(session, [kept.names]):,} have a query whose values there nobody else has together"
+    return f"{text}. Several values of a history together may single out more."
+
+
+def _count_own(session: SqlSession, keys: Sequence[Sequence[str]]) -> int:
+    """Count the histories with values, under one of the keys, that only one owner in the partition has."""
+    own = " UNION ".join(
+        "SELECT history FROM (SELECT history, MIN(owner) OVER alike AS lowest, MAX(owner) OVER alike AS highest"
+        f" FROM {{kept}} WHERE {' OR '.join(f'{name} IS NOT NULL' for name in key)}"
+        f" WINDOW alike AS (PARTITION BY part, {', '.join(key)})) AS owners WHERE lowest = highest"
+        for key in keys
+    )
+    ((n_own,),) = session.query(f"SELECT COUNT(DISTINCT history) FROM ({own}) AS own")
+    return int(n_own)

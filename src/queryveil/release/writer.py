@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from queryveil.core.arrow import parquet_bytes
 from queryveil.core.errors import OutputError
-from queryveil.core.files import Interrupts, sync_folder, write_file
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.files import Folder, Interrupts, MemoryPath, sync_folder, write_errors_as_sentences, write_file
 from queryveil.kinds.private_folder import RUN_FILE, bind
 from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, write_journal
 from queryveil.release.manifest import MANIFEST_FILE, FileEntry, Manifest
@@ -103,7 +102,7 @@ def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging
     interrupts = Interrupts()
     with ExitStack() as stack:
         stack.callback(interrupts.resume, deliver=False)
-        try:
+        with write_errors_as_sentences(out, "nothing was released"):
             workspace = stack.enter_context(open_workspace(target))
             (workspace / NEW / "data").mkdir(parents=True)
             secret = None
@@ -111,8 +110,6 @@ def staging(out: Path, private: Path | None, *, force: bool) -> Iterator[Staging
                 secret = stack.enter_context(open_workspace(private_target)) / NEW
                 secret.mkdir(mode=0o700)
             yield Staging(workspace / NEW, secret, workspace / "work", target, private_target, force, interrupts)
-        except OSError as error:
-            raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was released.") from None
 
 
 def prepare_targets(out: Path, private: Path | None, *, force: bool) -> tuple[Path, Path | None]:

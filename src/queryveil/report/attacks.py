@@ -151,10 +151,11 @@ def risk_verdict(risk: Risk, results: Sequence[AttackResult]) -> str:
         return f"{risk.capitalize()} was not tried, so nothing is known of it."
     worst = max(results, key=lambda result: (result.risk.value, result.rate.value))
     level = next(word for bound, word in _LEVELS if worst.risk.value < bound)
+    interval = f"{100 * worst.risk.low:.1f} to {100 * worst.risk.high:.1f}%"
     sentence = (
         f"The risk of {risk} is {level}: {worst.attack}, knowing {worst.knowledge}, succeeds in {_share(worst.rate)} "
         f"of all cases, in {_share(worst.control)} without the person's data, and in {_share(worst.original)} on the "
-        f"log itself; a risk of {_share(worst.risk)} (95% interval {_share_range(worst.risk)}) comes from the release"
+        f"log itself; a risk of {_share(worst.risk)} (95% interval {interval}) comes from the release"
     )
     return f"{sentence}, but {TOO_WEAK}." if worst.original.value < WEAK else f"{sentence}."
 
@@ -193,10 +194,6 @@ def _notes(results: Sequence[AttackResult]) -> Iterator[tuple[str, str]]:
         yield result.note, result.knowledge
         if result.original.value < WEAK:
             yield TOO_WEAK, result.knowledge
-
-
-def _share_range(rate: Rate) -> str:
-    return f"{100 * rate.low:.1f} to {100 * rate.high:.1f}%"
 
 
 def _share(rate: Rate) -> str:

@@ -12,12 +12,11 @@ from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray, indptr_of
+from queryveil.core.rows import Int32Array, IntArray, indptr_of
 from queryveil.histories.tokens import Tokenizer
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.characters import fold
+from queryveil.logs.terms import fold
 from queryveil.semantics.lemmas import lemmatize
 
 # Stored in every index: an index that was built with other settings cannot be searched with these.
@@ -50,7 +49,7 @@ class AnalyzedBatch:
     """The terms of a batch of texts."""
 
     lengths: IntArray  # (texts,): number of terms of each text
-    term_ids: NDArray[np.int32]  # (terms of all texts,): text by text, in order
+    term_ids: Int32Array  # (terms of all texts,): text by text, in order
     joined: list[str]  # (texts,): the terms of each text in order, separated by spaces
 
 
@@ -66,7 +65,7 @@ class BatchAnalyzer:
         self._id_of = {term: number for number, term in enumerate(self.terms)}
         self._analyzer = Analyzer()
         self._tokeniser = Tokenizer(str(ANALYZER_SETTINGS["charset"]), repeats=True)
-        self._term_of_word: NDArray[np.int32] = np.empty(0, np.int32)  # (distinct words,): term id, or _DROPPED
+        self._term_of_word: Int32Array = np.empty(0, np.int32)  # (distinct words,): term id, or _DROPPED
 
     def analyze(self, texts: Sequence[str]) -> AnalyzedBatch:
         """Return the terms of every text, in order and with repetitions."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray, indptr_of, row_numbers
+from queryveil.core.rows import Int32Array, IntArray, indptr_of, row_numbers
 from queryveil.search import index
 from queryveil.search.analyzer import BatchAnalyzer
 from queryveil.search.corpora.base import Document
@@ -39,11 +39,11 @@ class IndexTermCounter:
     def __init__(self, counted: TermCounts | None = None) -> None:
         """Start with the documents of an existing index, if given."""
         # per batch: (documents,) number of postings; (postings,) term ids; (postings,) counts
-        self._batches: list[tuple[IntArray, NDArray[np.int32], NDArray[np.int32]]] = []
+        self._batches: list[tuple[IntArray, Int32Array, Int32Array]] = []
         if counted is not None:
             self._batches.append((np.diff(counted.indptr), counted.ids, counted.counts))
 
-    def add(self, rows: IntArray, term_ids: NDArray[np.int32], n_documents: int) -> None:
+    def add(self, rows: IntArray, term_ids: Int32Array, n_documents: int) -> None:
         """Count a batch, given the document and the term of every occurrence."""
         keys, counts = np.unique(rows << 32 | term_ids, return_counts=True)
         lengths = np.bincount(keys >> 32, minlength=n_documents)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from queryveil._version import __version__
 from queryveil.core.errors import CorpusError
 from queryveil.core.files import sync_folder, write_file
-from queryveil.core.rows import IntArray
+from queryveil.core.rows import Int32Array, IntArray
 from queryveil.search.analyzer import ANALYZER_SETTINGS, Analyzer
 from queryveil.search.engine import ENGINE_VERSION, SearchEngine
 from queryveil.search.ranking import ProfileVector, RankedDocuments, TermCounts, profile_vector
@@ -66,7 +66,7 @@ class Index:
     documents: DocumentStore
     terms: tuple[str, ...] = field(repr=False)  # sorted; a term's id is its position
     indptr: IntArray = field(repr=False)  # (documents + 1,): rows are document vectors
-    ids: NDArray[np.int32] = field(repr=False)  # (postings,): ascending and unique within a document
+    ids: Int32Array = field(repr=False)  # (postings,): ascending and unique within a document
     weights: NDArray[np.float32] = field(repr=False)  # (postings,): tf-idf, of unit length per document
     engine: SearchEngine = field(repr=False)
 

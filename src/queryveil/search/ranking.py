@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, indptr_of, row_numbers
 from queryveil.kernels.histories import cosines as cosine_kernel
 from queryveil.search.ranking_settings import RankingSettings
 
@@ -36,7 +36,7 @@ _ROUNDING = 1e-6  # relative: the precision of scores
 class RankedDocuments:
     """Documents in rank order, with the scores that they are ranked by."""
 
-    documents: NDArray[np.int32]  # numbers in the index
+    documents: Int32Array  # numbers in the index
     scores: NDArray[np.float32]  # BM25, or the score by a profile after re-ranking
 
     def __len__(self) -> int:
@@ -48,8 +48,8 @@ class TermCounts:
     """Term frequencies of the documents: a documents × terms matrix in compressed sparse rows."""
 
     indptr: IntArray  # (documents + 1,)
-    ids: NDArray[np.int32]  # (postings,): ascending and unique within a document
-    counts: NDArray[np.int32]  # (postings,)
+    ids: Int32Array  # (postings,): ascending and unique within a document
+    counts: Int32Array  # (postings,)
 
     def tf_idf(self, n_terms: int) -> NDArray[np.float32]:
         """Return the tf-idf weight of every posting, normalized to unit length per document."""
@@ -66,7 +66,7 @@ class TermCounts:
 class ProfileVector:
     """A profile as a vector of unit length over the terms of an index; empty if the index has none of its terms."""
 
-    ids: NDArray[np.int32]  # ascending and unique
+    ids: Int32Array  # ascending and unique
     weights: NDArray[np.float32]
     n_known: int  # terms of the profile with at least one word in the index
     n_terms: int  # all terms of the profile
@@ -80,9 +80,7 @@ class ProfileVector:
         return cls(np.empty(0, np.int32), np.empty(0, np.float32), 0, 0)
 
     @classmethod
-    def normalized(
-        cls, ids: NDArray[np.int32], weights: NDArray[np.float64], n_known: int, n_terms: int
-    ) -> "ProfileVector":
+    def normalized(cls, ids: Int32Array, weights: FloatArray, n_known: int, n_terms: int) -> "ProfileVector":
         """Return the vector scaled to unit length."""
         length = float(np.sqrt(np.sum(weights**2)))
         return cls(ids, (weights / (length or 1.0)).astype(np.float32), n_known, n_terms)
@@ -105,7 +103,7 @@ def profile_vector(
     return ProfileVector.normalized(np.array(ids, np.int32), summed, n_known, n_terms)
 
 
-def cosines(index: "Index", documents: NDArray[np.int32], profiles: Sequence[ProfileVector]) -> NDArray[np.float32]:
+def cosines(index: "Index", documents: Int32Array, profiles: Sequence[ProfileVector]) -> NDArray[np.float32]:
     """Return the cosine similarities as (profiles, documents).
 
     The cost per profile is its length plus the total length of the documents.

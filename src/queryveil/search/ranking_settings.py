@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
 from queryveil.core.errors import InputError
-from queryveil.core.names import Real
+from queryveil.core.names import Real, Word
+from queryveil.core.options import OptionGroup, option
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,28 @@ SPREAD = 5.0  # of the engine's scores, in that of similarities; docs/how-to/sea
 
 
 def ranking_settings(
-    name: str = BLENDED,
-    *,
-    blend: float | None = None,
-    shrink: float | None = None,
-    query_weight: float | None = None,
+    name: str = BLENDED, *, blend: float | None = None, shrink: float | None = None, query_weight: float | None = None
 ) -> RankingSettings:
     """Return named settings with the weights that are given in place of theirs."""
     if name not in RANKINGS:
         raise InputError(f"ranking must be one of {', '.join(RANKINGS)}, not {name!r}; change it.", field="ranking")
     given = {"blend": blend, "shrink": shrink, "query_weight": query_weight}
     return replace(RANKINGS[name], **{key: value for key, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions(OptionGroup):
+    """How the engine's documents are re-ranked by a profile."""
+
+    ranking: str = option(
+        BLENDED,
+        Word(tuple(RANKINGS)),
+        "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone.",
+    )
+    blend: float | None = option(None, Real(0, 1), "the weight of the engine's own score against the profile")
+    shrink: float | None = option(None, Real(0, 1), "the weight of everybody's profile against the group's")
+    query_weight: float | None = option(None, Real(0, 1), "the weight of the query's own terms next to the profile")
+
+    def settings(self) -> RankingSettings:
+        """Return the weights: those given, else those of the named ranking."""
+        return ranking_settings(self.ranking, blend=self.blend, shrink=self.shrink, query_weight=self.query_weight)

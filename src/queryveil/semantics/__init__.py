@@ -9,7 +9,7 @@ from pathlib import Path
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import Declaration, Word
-from queryveil.core.options import LocalPath, OptionGroup, option
+from queryveil.core.options import OptionGroup, option, optional_file
 
 _PAPER = "Zhu, Xiong: Anonymizing User Profiles for Personalized Web Search, 2010"
 
@@ -69,14 +69,10 @@ class SemanticOptions(WeightOptions):
 
     network: str = option("wordnet", Word(category="network"), "what tells how terms are related in meaning")
     unknown_terms: str = option("keep", Word(("keep", "drop")), "what becomes of terms that the network does not know")
-    taxonomy: Path | None = option(
-        None, LocalPath(), "A taxonomy of your own (lines of child,parent) in place of WordNet."
-    )
-    vectors: Path | None = option(
-        None,
-        LocalPath(),
+    taxonomy: Path | None = optional_file("A taxonomy of your own (lines of child,parent) in place of WordNet.")
+    vectors: Path | None = optional_file(
         "Word vectors of your own, by which words that WordNet lacks are compared: text as of word2vec or GloVe, or a "
-        "`.npy` matrix with the words in a `.txt` file beside it.",
+        "`.npy` matrix with the words in a `.txt` file beside it."
     )
     excluded: frozenset[str] = field(default=frozenset(), repr=False)  # terms that no published name may hold
 

@@ -21,11 +21,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, indptr_of, select_entries
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, gather_rows, indptr_of, select_entries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels import semantics
 from queryveil.kernels.cooccurrence import strongest_related
@@ -59,14 +58,14 @@ def weighted(profiles: Profiles, weights: Weights) -> Profiles:
     return replace(profiles, weights=frequency * rarity[profiles.ids])
 
 
-def term_frequency(weights: str, counts: NDArray[np.int32]) -> FloatArray:
+def term_frequency(weights: str, counts: Int32Array) -> FloatArray:
     """Return the weights of terms by how often each occurs in its profile."""
     if weights == "paper":
         return np.ones(len(counts))
     return counts.astype(np.float64) if weights == "counts" else np.asarray(1.0 + np.log(counts))
 
 
-def inverse_frequency(weights: str, people: NDArray[np.int64], n_people: int) -> FloatArray:
+def inverse_frequency(weights: str, people: IntArray, n_people: int) -> FloatArray:
     """Return the inverse document frequency of terms held by `people` of `n_people`; 1 except for tf-idf."""
     return np.asarray(np.log((n_people + 1) / np.maximum(people, 1))) if weights == "tfidf" else np.ones(len(people))
 
@@ -95,8 +94,8 @@ class PartialFeatures:
     """The features of some of all people: nodes are weighted once the holders among all people are counted."""
 
     features: FeatureMatrix  # with nodes not weighted yet
-    dimensions: NDArray[np.int32]  # a node of the network, or after the nodes an entry of the vocabulary
-    people: NDArray[np.int64]  # (dimensions,): how many of these people hold it
+    dimensions: Int32Array  # a node of the network, or after the nodes an entry of the vocabulary
+    people: IntArray  # (dimensions,): how many of these people hold it
 
 
 def augment_part(
@@ -109,7 +108,7 @@ def augment_part(
     return PartialFeatures(features, used, meanings.people[used])
 
 
-def information_content(people: NDArray[np.int64], n_people: int) -> FloatArray:
+def information_content(people: IntArray, n_people: int) -> FloatArray:
     """Return the information content of dimensions from the number of people who hold each."""
     return np.asarray(np.log((n_people + 1) / np.maximum(people, 1)) / np.log(n_people + 1))
 
@@ -132,12 +131,7 @@ def expand(
 
 
 def _expand_by_paths(
-    slots: NDArray[np.int32],
-    own: NDArray[np.int32],
-    words: NDArray[np.int32],
-    network: Network,
-    a: int,
-    by_content: bool,
+    slots: Int32Array, own: Int32Array, words: Int32Array, network: Network, a: int, by_content: bool
 ) -> semantics.Expansion:
     """Return the expansion by paths: a candidate is a path from a sense to a root and adds its first nodes.
 
@@ -165,9 +159,9 @@ def _expand_by_paths(
 
 
 def _expand_by_neighbours(
-    slots: NDArray[np.int32],
-    own: NDArray[np.int32],
-    words: NDArray[np.int32],
+    slots: Int32Array,
+    own: Int32Array,
+    words: Int32Array,
     network: Network,
     strengths: FloatArray,
     a: int,
@@ -190,10 +184,10 @@ class _Meanings:
 
     rows: semantics.WeightedHistories
     expansion: semantics.Expansion
-    chosen: NDArray[np.int32]  # (pairs,): candidates
-    lengths: NDArray[np.int64]  # (histories,): number of dimensions
-    people: NDArray[np.int64]  # (dimensions,): people who hold it
-    is_used: NDArray[np.bool_]  # (dimensions,)
+    chosen: Int32Array  # (pairs,): candidates
+    lengths: IntArray  # (histories,): number of dimensions
+    people: IntArray  # (dimensions,): people who hold it
+    is_used: BoolArray  # (dimensions,)
 
 
 def _choose_meanings(profiles: Profiles, expansion: semantics.Expansion, progress: Progress) -> _Meanings:

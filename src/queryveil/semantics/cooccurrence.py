@@ -10,10 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import indptr_of, row_numbers, select_entries
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, indptr_of, row_numbers, select_entries
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.cooccurrence import find_neighbours
 from queryveil.kernels.histories import gather, sort_rows
@@ -56,7 +55,7 @@ def open_cooccurrence(profiles: Profiles, taxonomy: Path | None = None, progress
     )
 
 
-def _terms_of_people(profiles: Profiles, n_terms: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _terms_of_people(profiles: Profiles, n_terms: int) -> tuple[IntArray, Int32Array]:
     """Return rows of the distinct terms below `n_terms` of every person; empty for people with too many."""
     is_used = profiles.ids < n_terms
     before = select_entries(profiles.indptr, is_used)
@@ -69,8 +68,8 @@ def _terms_of_people(profiles: Profiles, n_terms: int) -> tuple[NDArray[np.int64
 
 
 def _find_neighbours(
-    indptr: NDArray[np.int64], ids: NDArray[np.int32], n_terms: int, progress: Progress
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    indptr: IntArray, ids: Int32Array, n_terms: int, progress: Progress
+) -> tuple[Int32Array, FloatArray]:
     """Return each term's neighbours and their strengths, by falling strength, padded with −1."""
     person = row_numbers(indptr, dtype=np.int32)
     holder_indptr, holders = gather(ids, person, n_terms)

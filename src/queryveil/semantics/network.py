@@ -14,15 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, ranges
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, indptr_of, ranges
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.semantics import Ancestry, ancestors, paths_up
 from queryveil.lexicons.wordnet import NOUN, load_relations, load_wordnet
-from queryveil.logs.user_lists import hold_excluded
+from queryveil.logs.terms import hold_excluded
 from queryveil.semantics.lemmas import LemmaIndex, lemmatize, wordnet_lemmas
 from queryveil.semantics.word_vectors import WordVectors
 
@@ -41,14 +40,14 @@ class Network:
     name: str
     words: tuple[str, ...] = field(repr=False)  # in the spelling of lemmas; a word's number is its position
     lemmas: LemmaIndex = field(repr=False)
-    sense_indptr: NDArray[np.int64]  # (words + 1,)
-    senses: NDArray[np.int32]  # word → nodes: nouns first, then by sense number
-    word_indptr: NDArray[np.int64]  # (nodes + 1,)
-    node_words: NDArray[np.int32]  # node → words, the usual one first
-    edge_indptr: NDArray[np.int64]  # (nodes + 1,)
-    edges: NDArray[np.int32]  # node → its hypernyms, or its neighbours by falling strength
-    parts: NDArray[np.int32]  # (nodes,): part of speech, 0 for nouns; edges never connect two of them
-    strengths: NDArray[np.float64] | None = None  # (edges,): of neighbours, above 0 and at most 1
+    sense_indptr: IntArray  # (words + 1,)
+    senses: Int32Array  # word → nodes: nouns first, then by sense number
+    word_indptr: IntArray  # (nodes + 1,)
+    node_words: Int32Array  # node → words, the usual one first
+    edge_indptr: IntArray  # (nodes + 1,)
+    edges: Int32Array  # node → its hypernyms, or its neighbours by falling strength
+    parts: Int32Array  # (nodes,): part of speech, 0 for nouns; edges never connect two of them
+    strengths: FloatArray | None = None  # (edges,): of neighbours, above 0 and at most 1
     relations: tuple[IntArray, Int32Array] | None = None  # node → related nodes, by which distances are measured
     without_placed: "Network | None" = field(default=None, repr=False)  # if words were placed by vectors: the others
     vectors: WordVectors | None = field(default=None, repr=False)  # if they were a user's: those that placed words
@@ -63,7 +62,7 @@ class Network:
         lemma = lemmatize(term, self.lemmas)
         return None if lemma is None else self.lemmas.numbers[lemma]
 
-    def find_all(self, terms: Iterable[str]) -> NDArray[np.int32]:
+    def find_all(self, terms: Iterable[str]) -> Int32Array:
         """Return the number of the word of each term, −1 for unknown terms."""
         number_of = self.lemmas.numbers.get
         found = [self.find(term) if (number := number_of(term)) is None else number for term in terms]
@@ -153,7 +152,7 @@ def ancestry(network: Network, terms: Sequence[str], *, limit: int | None = None
     return ancestry_of(network, network.find_all(terms), limit=limit)
 
 
-def ancestry_of(network: Network, words: NDArray[np.int32], *, limit: int | None = None) -> Ancestry:
+def ancestry_of(network: Network, words: Int32Array, *, limit: int | None = None) -> Ancestry:
     """Return the ancestors of words given by number, −1 for unknown ones."""
     network.require_hierarchy()
     most = _NO_LIMIT if limit is None else limit
@@ -175,7 +174,7 @@ def distance(network: Network, one: str, other: str) -> float:
     return float(ancestry(network, (one, other)).distances(first, second)[0])
 
 
-def lowest_common_ancestor(terms: Ancestry, chosen: NDArray[np.int32]) -> tuple[int, int] | None:
+def lowest_common_ancestor(terms: Ancestry, chosen: Int32Array) -> tuple[int, int] | None:
     """Return the node above all chosen terms with the fewest edges to them in total, and the most edges to one.
 
     As nouns if all can be nouns. Ties: the fewest edges to the farthest term, then the smaller node. None if the terms

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray, indptr_of
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, indptr_of
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.wordnet import NOUN
 from queryveil.semantics.lemmas import LemmaIndex
@@ -62,7 +62,7 @@ def find_vectors(terms: Iterable[str], vectors: WordVectors) -> tuple[list[str],
     """Return the terms that have a vector, by themselves, corrected or as two words, and their vectors."""
     position = {word: number for number, word in enumerate(vectors.words)}
     frequent = {word: number for word, number in position.items() if number < FREQUENT}
-    found, rows = list[str](), list[NDArray[np.float64]]()
+    found, rows = list[str](), list[FloatArray]()
     for term in terms:
         places = [position[term]] if term in position else _correct(term, frequent) or _split(term, frequent)
         if places:
@@ -120,8 +120,9 @@ def place(
     placed = np.flatnonzero(is_near.any(axis=1))
     names = [terms[number] for number in placed.tolist()]
     lengths = is_near[placed].sum(axis=1)
-    parents = [_first_noun(network, vectors.words[number]) for number in near[placed][is_near[placed]].tolist()]
-    made = _add_words(network, names, lengths, np.array(parents, np.int32))
+    known = [network.lemmas.numbers[vectors.words[number]] for number in near[placed][is_near[placed]].tolist()]
+    parents = network.senses[network.sense_indptr[np.array(known, np.int64)]]  # nouns come first
+    made = _add_words(network, names, lengths, parents.astype(np.int32))
     if not keeps_vectors:
         return made
     used = np.unique(near[is_near])
@@ -130,12 +131,7 @@ def place(
     return replace(made, vectors=WordVectors(own.words + nouns_used.words, np.concatenate((own.rows, nouns_used.rows))))
 
 
-def _first_noun(network: Network, word: str) -> int:
-    """Return the first noun that a word may mean; nouns come first among its senses."""
-    return int(network.senses[network.sense_indptr[network.lemmas.numbers[word]]])
-
-
-def _add_words(network: Network, names: Sequence[str], lengths: IntArray, parents: NDArray[np.int32]) -> Network:
+def _add_words(network: Network, names: Sequence[str], lengths: IntArray, parents: Int32Array) -> Network:
     """Return the network with a word and a node more for every name; `lengths` are the numbers of parents of each."""
     words, nodes = len(network.words), network.n_nodes
     each = np.arange(1, len(names) + 1)

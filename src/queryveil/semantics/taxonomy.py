@@ -13,6 +13,7 @@ from typing import TextIO
 
 import numpy as np
 
+from queryveil.core.display import counted
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import indptr_of_sorted
@@ -101,8 +102,7 @@ def _read_rows(path: Path, stream: TextIO) -> Iterator[tuple[str, str, int]]:
             continue
         where = f"{path}, line {rows.line_num}"
         if len(row) != width:
-            cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
-            raise InputError(f"{where}: it has {cells}, not {width}; a line is child,parent.")
+            raise InputError(f"{where}: it has {counted(len(row), 'cells')}, not {width}; a line is child,parent.")
         child, parent = (fold_lemma(row[position]) for position in positions)
         if not child:
             raise InputError(f"{where}: the child has no name; name it or take the line out.")

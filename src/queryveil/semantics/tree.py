@@ -13,25 +13,26 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.semantics.network import HIDDEN, Network
+from queryveil.core.rows import Int32Array, IntArray, row_numbers
+from queryveil.semantics.network import HIDDEN, Network, ancestry
 
 UNKNOWN, ANY = "(other)", "(any)"
 PARTS = ("(noun)", "(verb)", "(adjective)", "(adverb)")
 NO_MEANING = frozenset((UNKNOWN, ANY, HIDDEN, *PARTS))
+SEPARATOR = "|"
 
 
 @dataclass(frozen=True, eq=False)
 class TermTree:
     """A tree over terms; nodes are in preorder: the descendants of a node follow it directly."""
 
-    parent: NDArray[np.int32]  # (nodes,): −1 for the root, which is node 0
-    end: NDArray[np.int32]  # (nodes,): the number after the last descendant
-    depth: NDArray[np.int32]  # (nodes,): steps from the root in the hierarchy, skipped nodes included
-    n_leaves: NDArray[np.int64]  # (nodes,): terms at or below the node
-    doubt: NDArray[np.int64]  # (nodes,): the other terms that it may stand for; all other terms for artificial nodes
-    leaf: NDArray[np.int32]  # (terms,): the node of each term
+    parent: Int32Array  # (nodes,): −1 for the root, which is node 0
+    end: Int32Array  # (nodes,): the number after the last descendant
+    depth: Int32Array  # (nodes,): steps from the root in the hierarchy, skipped nodes included
+    n_leaves: IntArray  # (nodes,): terms at or below the node
+    doubt: IntArray  # (nodes,): the other terms that it may stand for; all other terms for artificial nodes
+    leaf: Int32Array  # (terms,): the node of each term
     names: tuple[str, ...] = field(repr=False)  # (nodes,): the term for a leaf
 
 
@@ -114,3 +115,33 @@ def _number_nodes(root: _Node, terms: Sequence[str]) -> TermTree:
     is_artificial[leaf] = False  # a term may be called like an artificial node
     doubt = np.where(is_artificial, n_leaves[0], n_leaves) - 1
     return TermTree(np.array(parents, np.int32), end, np.array(depths, np.int32), n_leaves, doubt, leaf, names)
+
+
+def terms_listed(names: Sequence[str], terms: Sequence[str]) -> IntArray:
+    """Return rows (term, name) of the names that list terms: each part of such a name is one of the terms."""
+    number = {text: i for i, text in enumerate(terms)}
+    lists = ((i, name.split(SEPARATOR)) for i, name in enumerate(names) if SEPARATOR in name)
+    rows = [(number[part], i) for i, parts in lists for part in parts if part in number]
+    return np.array(rows, np.int64).reshape(-1, 2)
+
+
+def terms_below(names: Sequence[str], terms: Sequence[str], network: Network, tree: TermTree) -> IntArray:
+    """Return rows (term, how, name) of terms below the node of a name: 0 in the tree of the terms, 1 by any sense."""
+    number = {text: i for i, text in enumerate(names)}
+    tree_name = np.array([number.get(name, -1) for name in tree.names], np.int64)
+    tree_name[tree.leaf] = -1
+    rows = []
+    below, node = np.arange(len(terms)), tree.parent[tree.leaf].astype(np.int64)
+    while len(below):
+        below, node = below[node >= 0], node[node >= 0]
+        rows.append(np.stack((below, np.zeros_like(below), tree_name[node]), axis=1))
+        node = tree.parent[node].astype(np.int64)
+    if names:
+        network = network.hierarchy
+        above = ancestry(network, terms)
+        usual_words = [network.words[network.node_words[begin]] for begin in network.word_indptr[:-1]]
+        node_name = np.array([number.get(word, -1) for word in usual_words], np.int64)
+        owner = row_numbers(above.indptr)
+        rows.append(np.stack((owner, np.ones_like(owner), node_name[above.nodes]), axis=1))
+    found = np.unique(np.concatenate(rows), axis=0)
+    return found[found[:, 2] >= 0]

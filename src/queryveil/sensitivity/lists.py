@@ -4,10 +4,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from queryveil.core.errors import InputError
-from queryveil.lexicons.places import personal_places
-from queryveil.lexicons.word_lists import PersonalWordLists, frequent_names, ordinary_words, private_words
-from queryveil.logs.characters import terms
-from queryveil.logs.user_lists import read_lines
+from queryveil.lexicons.word_lists import (
+    PersonalWordLists,
+    frequent_names,
+    ordinary_words,
+    personal_places,
+    private_words,
+)
+from queryveil.logs.terms import read_lines, terms
 
 LISTED = 0.98  # the probability that a query of one listed word is sensitive
 _NAMES = ("female", "male", "last")

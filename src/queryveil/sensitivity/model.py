@@ -27,7 +27,7 @@ from queryveil.core.rows import FloatArray, indptr_of_sorted
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kernels.tokens import Phrases
 from queryveil.lexicons import FOLDER
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.sensitivity.lists import read_words
 
 VERSION = "2"

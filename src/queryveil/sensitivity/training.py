@@ -18,7 +18,7 @@ from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import BoolArray, FloatArray, IntArray
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.lexicons.wordnet import NOUN, VERB, load_wordnet
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.semantics.lemmas import lemmatize, wordnet_lemmas
 from queryveil.sensitivity.model import SensitivityModel, probability
 

@@ -8,11 +8,13 @@ import hashlib
 import hmac
 import math
 import secrets
+import threading
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from fastapi import Depends, HTTPException, Request
 from starlette.requests import HTTPConnection
@@ -35,11 +37,6 @@ class Visitor:
 
     role: Role
     who: str
-
-    @property
-    def is_owner(self) -> bool:
-        """Return whether everything is allowed."""
-        return self.role == "owner"
 
     @property
     def has_session(self) -> bool:
@@ -132,11 +129,50 @@ def visitor_of(request: HTTPConnection) -> Visitor | None:
     return visitor
 
 
+def is_by_owner(request: HTTPConnection) -> bool:
+    """Return whether the owner sent a request."""
+    visitor = visitor_of(request)
+    return visitor is not None and visitor.role == "owner"
+
+
 def require_owner(request: Request) -> None:
     """Refuse a request of anybody but the owner; a dependency of routes."""
-    visitor = visitor_of(request)
-    if visitor is None or not visitor.is_owner:
+    if not is_by_owner(request):
         raise HTTPException(403, NOT_OWNER)
 
 
 OWNER_ONLY = Depends(require_owner)
+
+
+MOST = 500  # forms of all sessions; the oldest are forgotten first
+GONE = "the server does not remember this answer any more; send the form again."
+Form = TypeVar("Form")
+
+
+class RememberedForms(Generic[Form]):
+    """Forms by a random key."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._forms: OrderedDict[str, tuple[str, Form]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, request: Request, form: Form) -> str:
+        """Keep a form and return its key."""
+        key = secrets.token_urlsafe(16)
+        with self._lock:
+            self._forms[key] = _session_of(request), form
+            if len(self._forms) > self._most:
+                self._forms.popitem(last=False)
+        return key
+
+    def find(self, request: Request, key: str) -> Form | None:
+        """Return a form of the same session; None if it was forgotten, or is another session's."""
+        with self._lock:
+            session, form = self._forms.get(key, ("", None))
+        return form if session == _session_of(request) else None
+
+
+def _session_of(request: Request) -> str:
+    visitor = visitor_of(request)
+    return "" if visitor is None else f"{visitor.role} {visitor.who}"

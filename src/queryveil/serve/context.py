@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
 
-from queryveil.serve.access import Access, load_secret, require_owner, visitor_of
+from queryveil.serve.access import Access, is_by_owner, load_secret, require_owner
 from queryveil.serve.audit import AuditTrail
 from queryveil.serve.drafts import Drafts
 from queryveil.serve.jobs import RunManager
@@ -45,8 +45,7 @@ class ServerContext:
 
     def result_for(self, request: Request, row: RunRow) -> dict[str, Any] | None:
         """Return what a run found, unless that is for the owner alone and somebody else asks."""
-        visitor, spec = visitor_of(request), parse_spec(row.kind, row.spec)
-        is_hidden = spec.is_about_folder and (visitor is None or not visitor.is_owner)
+        is_hidden = parse_spec(row.kind, row.spec).is_about_folder and not is_by_owner(request)
         return None if is_hidden else self.jobs.result(row.id)
 
     def close(self) -> None:

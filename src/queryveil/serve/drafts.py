@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from queryveil.serve.fields import with_fields
 from queryveil.serve.jobs import LOG_DELETED, RunManager
-from queryveil.serve.logs import Logs, given_reading, in_owners_words
+from queryveil.serve.logs import Logs, errors_name_sent_file, given_reading
 from queryveil.serve.run_specs import source_of
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, DraftRow, LogRow, Store
@@ -44,7 +44,7 @@ class Drafts:
         """Return the beginning of a draft as it would be read."""
         from queryveil.workflows.preview import preview
 
-        with in_owners_words(draft):
+        with errors_name_sent_file(draft):
             found = preview(source_of(draft.path, draft.reading))
         return replace(found, problem=with_fields(found.problem).replace(draft.path, draft.filename))
 

@@ -1,4 +1,4 @@
-"""REST fields and form controls, generated from the declarations of options, parameters and everything with a name."""
+"""REST fields and form controls, and runs for a goal, generated from the declarations of everything with a name."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,11 +21,12 @@ from queryveil.core.names import (
     Word,
     declarations,
     plural,
+    resolve,
 )
 from queryveil.core.options import CommaSeparated, LocalPath, Option, OptionGroup
 from queryveil.engines import LOCAL
 from queryveil.logs.options import CleaningOptions, ReadingOptions
-from queryveil.methods.base import Method
+from queryveil.methods.base import GOALS, Method, method_of
 from queryveil.semantics import SemanticOptions
 from queryveil.serve.settings import Settings
 from queryveil.workflows.requests import AttackRequest, MeasureRequest, ReleaseRequest, SearchRequest, VerifyRequest
@@ -163,7 +164,7 @@ def _entry(declaration: Declaration) -> EntryOut:
 
 
 @contextmanager
-def in_fields() -> Iterator[None]:
+def errors_name_fields() -> Iterator[None]:
     """Let errors name fields where those of the command line name flags; flags of the server itself stay."""
     try:
         yield
@@ -254,3 +255,42 @@ def _read_value(parameter: Parameter, texts: Mapping[str, str]) -> Any:
         return float(text) if isinstance(parameter.type, Real) else text
     except ValueError:
         return text
+
+
+class SuggestedRun(BaseModel):
+    """A run that serves a goal."""
+
+    method: str
+    reason: str
+    guarantee: str
+    settings: dict[str, str]  # the method's name and its parameters, as the form takes them
+
+
+class GoalOut(BaseModel):
+    """A goal, and the runs that serve it, best first."""
+
+    goal: str
+    purpose: str
+    suggestions: list[SuggestedRun]
+
+
+def suggested_runs() -> list[GoalOut]:
+    """Return all goals with the runs that the methods declare for them."""
+    declared = [each for method in local_methods() for each in method.suggestions]
+    return [
+        GoalOut(
+            goal=goal,
+            purpose=purpose,
+            suggestions=[_suggested(each.method, each.reason) for each in declared if each.goal == goal],
+        )
+        for goal, purpose in GOALS.items()
+    ]
+
+
+def _suggested(text: str, reason: str) -> SuggestedRun:
+    resolved = resolve("method", text)
+    claim = method_of(resolved).claim(resolved)
+    settings = {name: form_text(value) for name, value in resolved.values.items() if value is not None}
+    return SuggestedRun(
+        method=text, reason=reason, guarantee=str(claim), settings={"method": resolved.declaration.name, **settings}
+    )

@@ -21,14 +21,26 @@ from typing import Any, BinaryIO
 
 from queryveil.core.errors import InputError, sentence_of
 from queryveil.release.manifest import Manifest, load_manifest
-from queryveil.serve.fields import in_fields
-from queryveil.serve.leftovers import RUNS, remove_leftovers
+from queryveil.serve.fields import errors_name_fields
 from queryveil.serve.progress_text import StageClock
-from queryveil.serve.run_files import clear_folder, store_upload, upload_name
+from queryveil.serve.run_files import (
+    INDEX,
+    PRIVATE,
+    RELEASE,
+    RESULT,
+    RUNS,
+    TEMPORARY,
+    UPLOAD,
+    clear_folder,
+    forget_files,
+    remove,
+    remove_leftovers,
+    store_upload,
+    upload_name,
+)
 from queryveil.serve.run_specs import LANES, RunInputs, RunSpec, kinds_of_lane, parse_spec
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, LogRow, QuotaError, RunRow, RunState, Store, UnknownIdError
-from queryveil.serve.stored_files import INDEX, PRIVATE, RELEASE, RESULT, TEMPORARY, UPLOAD, forget_files, remove
 from queryveil.serve.worker import run_worker
 
 KILLED = "the worker ended unexpectedly (killed, or out of memory); start the run again."
@@ -118,7 +130,7 @@ class RunManager:
         """Raise the command line's error, with fields in place of flags, if a run cannot be run."""
         if spec.needs_private:
             self.private_of(row.release or "")
-        with in_fields():
+        with errors_name_fields():
             spec.check(self._inputs(spec, row))
 
     def _check_quotas(self, specs: Sequence[RunSpec]) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -12,8 +12,7 @@ from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import resolve
 from queryveil.serve.fields import with_fields
 from queryveil.serve.jobs import LOG_DELETED, RunManager
-from queryveil.serve.leftovers import LOGS
-from queryveil.serve.run_files import check_unpacked, store_upload
+from queryveil.serve.run_files import LOGS, check_unpacked, store_upload
 from queryveil.serve.run_specs import StatisticsSpec, parse_spec, source_of, spec_class
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import LogRow, RunRow, Store, checked_name, new_id
@@ -72,7 +71,7 @@ class Logs:
         try:
             store_upload(Path(row.path), stream, self._settings)
             refuse_archive(Path(row.path), filename)
-            with in_owners_words(row):
+            with errors_name_sent_file(row):
                 check_unpacked(Path(row.path), filename, self._settings.max_unpacked)
             yield row
         except BaseException:
@@ -98,8 +97,9 @@ class Logs:
         """
         row, runs = self._store.log(log), self._store.runs(log=log)
         if scope == "everything" and not row.is_copy:
-            named = [run for run in self._store.runs() if row.filename in named_files_of(run)]
-            runs += [run for run in named if run not in runs]
+            for run in self._store.runs():  # its result may quote the file
+                if run not in runs and row.filename in parse_spec(run.kind, run.spec).named_files().values():
+                    runs.append(run)
         gone = runs if scope == "everything" else [run for run in runs if spec_class(run.kind).goes_with_log]
         stay = [run for run in runs if run not in gone]
         has_private = [run for run in stay if run.state == "done" and run.kind == "anonymize"]
@@ -157,17 +157,12 @@ class Logs:
 
     def check_readable(self, row: LogRow) -> None:
         """Raise if a file cannot be read as a log."""
-        with in_owners_words(row):
+        with errors_name_sent_file(row):
             self.guess(Path(row.path), row.reading)
 
 
-def named_files_of(run: RunRow) -> Collection[str]:
-    """Return the paths in the server's folder that a run was given: its result may quote them."""
-    return parse_spec(run.kind, run.spec).named_files().values()
-
-
 @contextmanager
-def in_owners_words(row: LogRow) -> Iterator[None]:
+def errors_name_sent_file(row: LogRow) -> Iterator[None]:
     """Let errors name fields in place of flags, and a log's file as its owner calls it."""
     try:
         yield

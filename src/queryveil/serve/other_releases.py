@@ -13,7 +13,7 @@ from queryveil.core.options import Option
 from queryveil.core.progress import Progress
 from queryveil.release.manifest import MANIFEST_FILE, load_manifest
 from queryveil.serve.fields import with_options
-from queryveil.serve.run_files import check_unpacked
+from queryveil.serve.run_files import TEMPORARY, UPLOAD, check_unpacked
 from queryveil.serve.run_specs import (
     AttackSpec,
     RunInputs,
@@ -22,7 +22,6 @@ from queryveil.serve.run_specs import (
     register_spec,
     verdict_record,
 )
-from queryveil.serve.stored_files import TEMPORARY, UPLOAD
 from queryveil.workflows.requests import AttackRequest, VerifyRequest
 
 SENT_FILE_IS_GONE = "the file that was sent was removed when the run ended; send it again."
@@ -45,10 +44,6 @@ class CheckSpec(RunSpec):
     folder_fields = ("path",)
     path: Annotated[ServerPath, Field(description="a release, or a file, in the server's folder")] = ""
     sent: Annotated[str, Field(max_length=200, description="the name of the file that was sent instead")] = ""
-
-    def named_files(self) -> dict[str, str]:
-        """Return the path in the server's folder, if one was given."""
-        return {"path": self.path} if self.path else {}
 
     @property
     def is_about_folder(self) -> bool:
@@ -106,10 +101,6 @@ class AttackOtherSpec(AttackSpec):
     declared: ClassVar[tuple[Option, ...]]
     path: Annotated[ServerPath, Field(description="a release in the server's folder")]
     private: Annotated[ServerPath, Field(description="its private folder, in the server's folder")]
-
-    def named_files(self) -> dict[str, str]:
-        """Return the paths in the server's folder."""
-        return {**super().named_files(), "path": self.path, "private": self.private}
 
     def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
         """Attack the release."""

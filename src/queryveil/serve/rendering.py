@@ -22,7 +22,7 @@ from queryveil.core.names import resolve
 from queryveil.methods.base import method_of
 from queryveil.report.release_report import measure_notes
 from queryveil.report.rendering import amount, capitalize_first, count_range, number, percent, plural
-from queryveil.serve.access import visitor_of
+from queryveil.serve.access import is_by_owner, visitor_of
 from queryveil.serve.context import context_of
 from queryveil.serve.fields import with_fields
 from queryveil.serve.progress_text import format_duration, progress_text
@@ -66,18 +66,14 @@ def make_templates() -> Jinja2Templates:
 
 def _common_values(request: Request) -> dict[str, Any]:
     """Return the values that every template may use: the form token, the version, the settings, who looks, progress."""
-    context, visitor = context_of(request), visitor_of(request)
-
-    def progress_of(run: RunRow) -> str:
-        return progress_text(run, context.jobs.seconds_left(run.id))
-
+    context = context_of(request)
     return {
         "csrf": request.state.csrf,
         "version": __version__,
         "settings": context.settings,
-        "progress_of": progress_of,
-        "visitor": visitor,
-        "is_owner": visitor is not None and visitor.is_owner,
+        "progress_of": lambda run: progress_text(run, context.jobs.seconds_left(run.id)),
+        "visitor": visitor_of(request),
+        "is_owner": is_by_owner(request),
     }
 
 

@@ -4,12 +4,13 @@ REST bodies and HTML forms become specs. A spec is checked when its run is queue
 performed by the worker. Workflows are imported when they are needed, since they import numpy and more.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.names import Integer, nearest, parse_sweep, resolve
@@ -18,11 +19,13 @@ from queryveil.core.progress import Progress
 from queryveil.core.results import Verdict
 from queryveil.engines import LogSource
 from queryveil.logs.options import ReadingOptions
+from queryveil.report.datasheet import OWNER_FIELDS
 from queryveil.serve.fields import CLEANING, SEMANTICS, with_options
+from queryveil.serve.run_files import DATASHEET, INDEX, PRIVATE, RELEASE, RESULT, TEMPORARY
 from queryveil.serve.store import LogRow, RunKind
-from queryveil.serve.stored_files import INDEX, PRIVATE, RELEASE
 from queryveil.workflows.requests import (
     AttackRequest,
+    DatasheetRequest,
     DescribeRequest,
     IndexRequest,
     MeasureRequest,
@@ -30,13 +33,16 @@ from queryveil.workflows.requests import (
     VerifyRequest,
 )
 
-MOST_RUNS = 60  # of one sweep
 if TYPE_CHECKING:
     from queryveil.report.attacks import AttackReport
+
+MOST_RUNS = 60  # of one sweep
 
 BUNDLED_CORPUS = "wordnet"  # needs no file
 _SERVER_PATHS = ("release", "report", "private")  # of a release's record, which are not shown
 Request = TypeVar("Request", bound=OptionGroup)
+NO_ATTACKS = "there are no results of that run of attacks; choose another, or leave it out."
+LONGEST_FIELD = 4_000  # characters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +89,7 @@ class RunSpec(BaseModel):
     needs_release: ClassVar[bool] = False
     needs_private: ClassVar[bool] = False  # the private folder of the release
     declared: ClassVar[tuple[Option, ...]] = ()  # the options that the spec takes
-    folder_fields: ClassVar[tuple[str, ...]] = ()  # named files that may be folders
+    folder_fields: ClassVar[tuple[str, ...]] = ()  # fields of its own that name a file or a folder
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that were given or differ from their default, without those that a REST body adds."""
@@ -94,7 +100,8 @@ class RunSpec(BaseModel):
 
     def named_files(self) -> dict[str, str]:
         """Return the paths in the server's folder that the spec names, by field."""
-        return {each.name: path for each in self.declared if each.is_path and (path := getattr(self, each.name))}
+        names = (*(each.name for each in self.declared if each.is_path), *self.folder_fields)
+        return {name: path for name in names if (path := getattr(self, name))}
 
     def request(self, request: type[Request], inputs: RunInputs, **values: Any) -> Request:
         """Return the workflow's request: the options of the spec, `values`, and files of the server's folder."""
@@ -254,10 +261,6 @@ class IndexSpec(RunSpec):
         str, Field(max_length=1_000, description="a file or a folder of documents in the server's folder")
     ] = ""
 
-    def named_files(self) -> dict[str, str]:
-        """Return the path in the server's folder, if one was given."""
-        return {"path": self.path} if self.path else {}
-
     def check(self, inputs: RunInputs) -> None:
         """Raise if the documents are in no form that can be read."""
         from queryveil.search.corpora.base import find_corpus
@@ -274,8 +277,54 @@ class IndexSpec(RunSpec):
         return {**asdict(index(request, progress=progress)), "path": INDEX, "corpus": self.path or BUNDLED_CORPUS}
 
 
+@with_options(DatasheetRequest, "places")
+class DatasheetSpec(RunSpec):
+    """A datasheet of a release: what it holds and promises, and what its owner states."""
+
+    run_kind = "datasheet"
+    needs_log = False
+    needs_release = True
+    owner: Annotated[
+        dict[str, Annotated[str, Field(max_length=LONGEST_FIELD)]],
+        Field(description=f"what only the owner knows, by field: {', '.join(OWNER_FIELDS)}"),
+    ] = {}
+    attacks: Annotated[
+        str, Field(pattern="^([0-9a-f]{12})?$", description="the id of a run of attacks whose results are shown")
+    ] = ""
+
+    @field_validator("owner")
+    @classmethod
+    def _check_owner(cls, owner: dict[str, str]) -> dict[str, str]:
+        """Refuse fields that a datasheet does not have; those that are empty are not given."""
+        if not set(owner) <= set(OWNER_FIELDS):
+            raise ValueError(f"the fields are {', '.join(OWNER_FIELDS)}")
+        return {name: text for name, text in owner.items() if text.strip()}
+
+    def check(self, inputs: RunInputs) -> None:
+        """Raise if there are no such results of attacks."""
+        super().check(inputs)
+        if self.attacks and not (inputs.folder.parent / self.attacks / RESULT).is_file():
+            raise InputError(NO_ATTACKS, field="attacks")
+
+    def perform(self, inputs: RunInputs, progress: Progress) -> dict[str, Any]:
+        """Write the datasheet into the run's folder."""
+        from queryveil.workflows.datasheet import datasheet
+
+        folder = inputs.folder / TEMPORARY
+        given = {"owner": folder / "owner.toml", "out": inputs.folder / DATASHEET}
+        stated = (f"{name} = {json.dumps(text, ensure_ascii=False)}" for name, text in self.owner.items())
+        given["owner"].write_text("\n".join(stated).replace("\x7f", ""))  # the one character that TOML does not take
+        if self.attacks:
+            found = json.loads((inputs.folder.parent / self.attacks / RESULT).read_text())
+            given["attacks"] = folder / "attacks.json"
+            given["attacks"].write_text(json.dumps({name: found[name] for name in found if name != "table"}))
+        done = datasheet(self.request(DatasheetRequest, inputs, **inputs.release_options, **given), progress)
+        return {"missing": list(done.missing)}
+
+
 _SPECS: dict[str, type[RunSpec]] = {
-    each.run_kind: each for each in (StatisticsSpec, AnonymizeSpec, VerifySpec, MeasureSpec, AttackSpec, IndexSpec)
+    each.run_kind: each
+    for each in (StatisticsSpec, AnonymizeSpec, VerifySpec, MeasureSpec, AttackSpec, IndexSpec, DatasheetSpec)
 }
 Spec = TypeVar("Spec", bound=type[RunSpec])
 

@@ -1,4 +1,4 @@
-"""The table of all runs: filters, sorting, and its export as CSV; pages and REST share it."""
+"""The table of all runs: filters, sorting, its export as CSV, and every figure of releases; pages and REST share it."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from queryveil.kinds.base import PLURALS, kind_of
 from queryveil.serve.jobs import RunManager
 from queryveil.serve.store import RunRow, Store
 
@@ -19,6 +20,9 @@ SORTS: Mapping[str, str] = {  # key → heading
 }
 _COLUMNS = ("id", "name", "kind", "method", "guarantee", "verdict", "log", "state", "tags", "notes")
 _TIMES = ("created", "started", "ended", "seconds")
+SCORE_COLUMNS = (
+    "run", "name", "method", "measure", "label", "unit", "counted_in", "original", "value", "low", "high",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,3 +103,16 @@ def as_csv(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
+def score_rows(runs: Sequence[str], jobs: RunManager) -> list[list[Any]]:
+    """Return a row for each score of each run, or raise if one has made no release."""
+    rows = []
+    for run in runs:
+        row, manifest = jobs.run_that_made(run), jobs.manifest(run)
+        counted_in = PLURALS[kind_of(manifest.kind).unit]
+        for score in (jobs.result(run) or {}).get("scores", ()):
+            figures = (score["original"], score["value"], *(score["interval"] or (None, None)))
+            labels = (score["measure"], score["label"], score["unit"], counted_in)
+            rows.append([run, row.name, manifest.method, *labels, *figures])
+    return rows

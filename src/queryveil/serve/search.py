@@ -13,12 +13,12 @@ from queryveil.core.errors import InputError
 from queryveil.core.names import Integer
 from queryveil.core.options import Option
 from queryveil.kinds.base import kind_of
-from queryveil.search.ranking_settings import RankingSettings
+from queryveil.search.ranking_settings import RankingOptions, RankingSettings
 from queryveil.serve.fields import with_options
 from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.settings import Settings
 from queryveil.serve.store import ConflictError, RunRow, Store, UnknownIdError, free_name
-from queryveil.workflows.requests import RankingOptions, SearchBodyRequest, SearchRequest
+from queryveil.workflows.requests import SearchBodyRequest, SearchRequest
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer

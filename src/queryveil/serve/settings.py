@@ -1,7 +1,6 @@
 """Settings of a server: where it listens, keeps its state and may read files; and its listening socket."""
 
 import os
-import re
 import resource
 import socket
 import stat
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from queryveil.core.errors import InputError
-from queryveil.core.names import Integer
-from queryveil.core.options import FreeText, LocalPath, OptionGroup, option
+from queryveil.core.names import Integer, Text
+from queryveil.core.options import FreeText, OptionGroup, option, optional_file
 from queryveil.serve.store import QuotaError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -25,6 +24,7 @@ UVICORN_OPTIONS: Mapping[str, Any] = {
     "server_header": False,
     "timeout_graceful_shutdown": 5,  # seconds for responses that are under way
 }
+_SIZE = Text(r"[0-9]{1,9}(\.[0-9]+)?\s*[kMG]B", "a size such as 500MB or 2GB")
 _SIZES = {"kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 _SHORTEST_TOKEN = 16  # characters
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -35,46 +35,34 @@ class Settings(OptionGroup):
     """Where a server listens, which files it may touch, what it serves, and its limits."""
 
     host: str = option("127.0.0.1", FreeText(), "The address to listen on; any but this machine's own needs a token.")
-    port: int = option(8000, Integer(minimum=0), "The port; 0 takes any that is free.")
-    folder: Path | None = option(None, LocalPath(), "A folder whose files may be chosen on the page; no others.")
-    home: Path | None = option(
-        None, LocalPath(), "The private folder of logs, runs and releases.", default_text="~/.local/share/queryveil"
+    port: int = option(8000, Integer(0, 65_535), "The port; 0 takes any that is free.")
+    folder: Path | None = optional_file("A folder whose files may be chosen on the page; no others.")
+    home: Path | None = optional_file(
+        "The private folder of logs, runs and releases.", default_text="~/.local/share/queryveil"
     )
-    token_file: Path | None = option(
-        None, LocalPath(), "A file with the owner's token, for you alone to read; or set QUERYVEIL_TOKEN."
+    token_file: Path | None = optional_file(
+        "A file with the owner's token, for you alone to read; or set QUERYVEIL_TOKEN."
     )
-    analyst_token_file: Path | None = option(
-        None,
-        LocalPath(),
-        "A file with a token for analysts, who run, compare and download; or set QUERYVEIL_ANALYST_TOKEN.",
+    analyst_token_file: Path | None = optional_file(
+        "A file with a token for analysts, who run, compare and download; or set QUERYVEIL_ANALYST_TOKEN."
     )
-    max_upload: str = option("500MB", FreeText(), "The largest log that may be sent, such as 500MB or 2GB.")
-    max_unpacked: str = option("5GB", FreeText(), "The largest size that a compressed log may have unpacked.")
-    max_disk: str = option("100GB", FreeText(), "The most that all logs, runs and releases together may take.")
+    max_upload: str = option("500MB", _SIZE, "The largest log that may be sent, such as 500MB or 2GB.")
+    max_unpacked: str = option("5GB", _SIZE, "The largest size that a compressed log may have unpacked.")
+    max_disk: str = option("100GB", _SIZE, "The most that all logs, runs and releases together may take.")
     max_queue: int = option(500, Integer(minimum=1), "The maximum number of runs that wait.")
     forget_after: int = option(
         0, Integer(minimum=0), "Days after which who is behind a release is forgotten; 0 for never."
     )
-    jobs: int = option(2, Integer(minimum=0), "The maximum number of runs at once.")
-    index: Path | None = option(None, LocalPath(), "An index for the search page; else the bundled corpus.")
-    search: Path | None = option(
-        None, LocalPath(), "Serve searches in this index alone, for applications; with --groups."
-    )
-    groups: Path | None = option(None, LocalPath(), "A release of groups, by which searches are made personal.")
+    jobs: int = option(2, Integer(minimum=1), "The maximum number of runs at once.")
+    index: Path | None = optional_file("An index for the search page; else the bundled corpus.")
+    search: Path | None = optional_file("Serve searches in this index alone, for applications; with --groups.")
+    groups: Path | None = optional_file("A release of groups, by which searches are made personal.")
     token: str | None = None  # of the owner; the pages make one at every start unless it is given
     analyst_token: str | None = None
     demo_people: int = 2_000  # in the demo log
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.port > 65_535:
-            raise InputError(f"--port must be from 0 to 65535, not {self.port}; give another.")
-        for name in ("max_upload", "max_unpacked", "max_disk"):
-            if re.fullmatch(r"[0-9]{1,9}(\.[0-9]+)?\s*[kMG]B", getattr(self, name)) is None:
-                flag = f"--{name.replace('_', '-')}"
-                raise InputError(
-                    f"{flag} must be a size such as 500MB or 2GB, not {getattr(self, name)!r}; give another value."
-                )
         for name in ("folder", "home", "index", "analyst_token_file"):
             if self.search is not None and getattr(self, name) is not None:
                 flag = f"--{name.replace('_', '-')}"
@@ -110,8 +98,6 @@ class Settings(OptionGroup):
         for name, path in (("folder", self.folder), ("index", self.index), ("groups", self.groups)):
             if path is not None and not path.is_dir():
                 raise InputError(f"--{name}: there is no folder {path}; make it, or give another.")
-        if self.jobs < 1:
-            raise InputError("--jobs must be at least 1; give a larger number, or leave it out.")
 
     def file(self, relative: str, field: str = "path", *, may_be_folder: bool = False) -> Path:
         """Return a file, or a folder, of the allowed folder by its path in there, or raise if that leads outside."""

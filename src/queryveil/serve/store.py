@@ -1,8 +1,10 @@
 """The server's state: records of logs and runs, and the SQLite database that keeps them.
 
-Every write is one transaction, so a restart finds what was written.
+Every write is one transaction, so a restart finds what was written. Deleted rows are overwritten, so that nothing of
+them can be read from the files afterwards.
 """
 
+import fcntl
 import json
 import os
 import secrets
@@ -17,11 +19,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from queryveil.core.errors import InputError
-from queryveil.serve.database import DATABASE_FILE, erase_deleted, lock_home, open_database
 
 if TYPE_CHECKING:
     from queryveil.serve.run_specs import RunSpec
 
+DATABASE_FILE = "state.sqlite"
+_VERSION = 1  # of the tables; 0 are those before runs had tags
+_SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8")
+_OLD_COLUMNS = "id, name, kind, log, release, spec, state, stage, done, total, error, created, started, ended"
+_MIGRATION = f"""
+ALTER TABLE runs RENAME TO old_runs;
+{_SCHEMA}
+INSERT INTO runs ({_OLD_COLUMNS}) SELECT {_OLD_COLUMNS} FROM old_runs ORDER BY rowid;
+DROP TABLE old_runs;
+"""
 RunKind = Literal[
     "statistics", "anonymize", "verify", "measure", "attack", "datasheet", "index", "check", "attack_other"
 ]
@@ -30,6 +41,48 @@ FINAL_STATES: tuple[RunState, ...] = ("done", "failed", "cancelled", "interrupte
 _LONGEST_NAME, _LONGEST_TAG, _LONGEST_NOTES = 100, 40, 4_000  # characters
 _MOST_TAGS = 20
 _JSON_COLUMNS = ("reading", "spec", "tags")
+
+
+def lock_home(home: Path) -> int:
+    """Create the private folder if it is missing, lock it against other servers, and return the lock's descriptor."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        home.chmod(0o700)
+        descriptor = os.open(home / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise InputError(f"--home: cannot keep state in {home}: {error.strerror}; give another folder.") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise InputError(f"another server keeps its state in {home}; stop it, or give another --home.") from None
+    return descriptor
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open the database of a home folder, creating it or migrating it to the current tables."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # SQLite gives its journal files the same mode
+    try:
+        database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        database.row_factory = sqlite3.Row
+        for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY"):
+            database.execute(f"PRAGMA {setting}")
+        [version] = database.execute("PRAGMA user_version").fetchone()
+        if version > _VERSION:
+            raise InputError(f"{path} was written by a newer queryveil; use that one, or give another --home.")
+        has_tables = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchone()
+        script = _MIGRATION if has_tables and version < _VERSION else _SCHEMA
+        database.executescript(f"BEGIN; {script} PRAGMA user_version = {_VERSION}; COMMIT;")
+        erase_deleted(database)
+    except sqlite3.DatabaseError:
+        raise InputError(f"{path} is not a state file of queryveil; move it away, or give another --home.") from None
+    return database
+
+
+def erase_deleted(database: sqlite3.Connection) -> None:
+    """Rewrite the database without what was deleted, and empty its write-ahead log."""
+    database.execute("VACUUM")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 class UnknownIdError(InputError):

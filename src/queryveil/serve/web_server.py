@@ -1,37 +1,46 @@
-"""The web server: builds the application from pages and REST routes, and runs it until it is stopped."""
+"""The web server: builds and documents the application of pages and REST routes, and runs it until it is stopped."""
 
+import asyncio
 import logging
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
-from fastapi import Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from queryveil._version import __version__
 from queryveil.core.errors import QueryveilError
 from queryveil.serve import api, pages
-from queryveil.serve.api.openapi import openapi_document
-from queryveil.serve.connections import ImpatientProtocol
+from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.context import ServerContext
 from queryveil.serve.guard import HEALTH, Guard, check_form
 from queryveil.serve.rendering import STATIC, make_templates, problem, status_of
+from queryveil.serve.run_files import TEMPORARY
 from queryveil.serve.settings import UVICORN_OPTIONS, Settings, address_of, bind
-from queryveil.serve.stored_files import TEMPORARY
 
 _SENTENCES = {
     400: "the request could not be read; send it again.",
     404: "there is nothing at this address; check it, or begin at the start page.",
     405: "this address does not take requests of that method; see /api/v1/docs.",
 }
+HEADER_TIMEOUT = 30.0  # seconds; whoever may connect could else use up all connections without a token
+_SCHEME = "token"
+_DESCRIPTION = (
+    "The owner's token may do everything; the analysts' token everything but what is marked `x-role: owner`. Without "
+    "a token file the owner's is in the address that `queryveil serve` prints."
+)
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
@@ -126,3 +135,57 @@ def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def handle_http_error(request: Request, error: HTTPException) -> Response:
         return problem(request, error.status_code, _SENTENCES.get(error.status_code, str(error.detail)))
+
+
+class ImpatientProtocol(HttpToolsProtocol):
+    """HTTP with a limit on the time until the headers of a request are there, which uvicorn lacks."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._await_headers()
+
+    def on_message_begin(self) -> None:
+        """Begin to wait for the headers of a request whose first byte has come."""
+        super().on_message_begin()
+        self._await_headers()
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting: what follows has limits of its own."""
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_headers(self) -> None:
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(HEADER_TIMEOUT, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def openapi_document(
+    app: FastAPI, routers: Sequence[APIRouter], *, prefix: str, open_paths: Sequence[str]
+) -> dict[str, Any]:
+    """Return the document; `open_paths` are the addresses that take no token."""
+    document: dict[str, Any] = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    scheme = {"type": "http", "scheme": "bearer", "description": _DESCRIPTION}
+    document["components"]["securitySchemes"] = {_SCHEME: scheme}
+    document["security"] = [{_SCHEME: []}]
+    for path in open_paths:
+        for operation in document["paths"][path].values():
+            operation["security"] = []
+    for route in (route for router in routers for route in router.routes if isinstance(route, APIRoute)):
+        for method in (route.methods or ()) if OWNER_ONLY in route.dependencies else ():
+            operation = document["paths"][f"{prefix}{route.path}"][method.lower()]
+            operation["x-role"] = "owner"
+            operation["description"] = f"{operation.get('description', '')} Takes the owner's token."
+    return document

@@ -15,9 +15,8 @@ from queryveil.core.errors import sentence_of
 from queryveil.core.files import write_file
 from queryveil.core.progress import Progress
 from queryveil.serve.fields import with_fields
-from queryveil.serve.leftovers import join_workers
+from queryveil.serve.run_files import RESULT, TEMPORARY, UPLOAD, join_workers
 from queryveil.serve.run_specs import RunInputs, RunSpec
-from queryveil.serve.stored_files import RESULT, TEMPORARY, UPLOAD
 
 COMPILING = "compiling kernels, once on this machine"
 OUT_OF_MEMORY = "the run needed more memory than there is; try a smaller log, or fewer runs at once (--jobs)."
@@ -41,10 +40,10 @@ def run_worker(spec: RunSpec, inputs: RunInputs, pipe: Connection) -> None:
     except MemoryError:
         pipe.send(("failed", OUT_OF_MEMORY))
     except Exception as error:
-        pipe.send(("failed", _in_owners_words(with_fields(sentence_of(error)), spec, inputs)))
+        pipe.send(("failed", _name_files_as_sent(with_fields(sentence_of(error)), spec, inputs)))
 
 
-def _in_owners_words(sentence: str, spec: RunSpec, inputs: RunInputs) -> str:
+def _name_files_as_sent(sentence: str, spec: RunSpec, inputs: RunInputs) -> str:
     """Return a sentence with the names by which their owner knows files in place of their paths on the server."""
     named = {str(inputs.files[field]): path for field, path in spec.named_files().items()}
     if inputs.log_row is not None:

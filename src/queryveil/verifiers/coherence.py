@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.display import printable
 from queryveil.core.errors import InternalError
@@ -19,6 +18,7 @@ from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.core.rows import BoolArray, Int32Array
 from queryveil.kernels import uncompiled
 from queryveil.kernels.verify import VISITED, OwnerCounts
 from queryveil.kernels.verify import Histories as Rows
@@ -51,7 +51,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     released, owners = evidence.get(ReleasedHistories), evidence.find(Owners)
     sensitive = evidence.get(SensitiveTerms).mark(released.terms)
     everybody = np.arange(len(released.users), dtype=np.int32)
-    views: list[tuple[NDArray[np.int32], Literal["people", "histories"]]] = [(everybody, "histories")]
+    views: list[tuple[Int32Array, Literal["people", "histories"]]] = [(everybody, "histories")]
     if owners is not None:
         several = len(np.unique(owners.person)) < len(everybody)
         views = [(owners.person, "people"), *(views if several else [])]
@@ -65,8 +65,8 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
 def check_shares(
     claim: ResolvedName,
     released: ReleasedHistories,
-    owner: NDArray[np.int32],
-    sensitive: NDArray[np.bool_],
+    owner: Int32Array,
+    sensitive: BoolArray,
     *,
     counted: Literal["people", "histories"],
     progress: Progress = silent,
@@ -94,12 +94,7 @@ def check_shares(
 
 
 def _count(
-    rows: Rows,
-    partition: NDArray[np.int32] | None,
-    sensitive: NDArray[np.bool_],
-    size: int,
-    share: Fraction,
-    progress: Progress,
+    rows: Rows, partition: Int32Array | None, sensitive: BoolArray, size: int, share: Fraction, progress: Progress
 ) -> OwnerCounts:
     """Count the holders of all combinations of one size, and those who have a sensitive term besides."""
     n_terms, expected = len(rows.rank), km.count_combinations(rows.indptr, size)

@@ -9,23 +9,23 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InternalError, ReleaseError
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray
 from queryveil.verifiers.group_tables import WEIGHT_TOLERANCE, Fault, Finding, fault_of
 
 PAIRS_AT_ONCE = 4_000_000  # sorted in well under a second, so that an interrupt is noticed
 
-IntArray = NDArray[np.int64]
+IntArray = IntArray
 
 
 class GroupCounts(NamedTuple):
     """Counts of a release and of everybody's profiles."""
 
     held: IntArray  # (rows,): members of the group who hold the term
-    weight: NDArray[np.float64]  # (rows,): the sum of its weights in their profiles
+    weight: FloatArray  # (rows,): the sum of its weights in their profiles
     held_in_group: IntArray  # (groups,): their sum over the terms
     members: IntArray  # (groups,)
     held_in_log: IntArray  # (released terms,): people of the whole log who hold the term
@@ -134,12 +134,12 @@ class ArrayGroupFinder:
         return self._worst_group(is_above, distance)._replace(value=float(distance.max()))
 
     @cached_property
-    def _is_same_group(self) -> NDArray[np.bool_]:
+    def _is_same_group(self) -> BoolArray:
         """Return, for every row but the last, whether the next one is of the same group."""
-        is_same: NDArray[np.bool_] = np.diff(self._group) == 0
+        is_same: BoolArray = np.diff(self._group) == 0
         return is_same
 
-    def _worst_row(self, is_wrong: NDArray[np.bool_], badness: IntArray | None = None) -> Finding:
+    def _worst_row(self, is_wrong: BoolArray, badness: IntArray | None = None) -> Finding:
         """Return how many rows are wrong, and the worst of them, or the first."""
         n_wrong = int(np.count_nonzero(is_wrong))
         if not n_wrong:
@@ -152,9 +152,7 @@ class ArrayGroupFinder:
         members = int(self._counts.members[self._group[row]])
         return worst._replace(members=members, held=int(self._counts.held[row]))
 
-    def _worst_group(
-        self, is_wrong: NDArray[np.bool_], badness: NDArray[np.float64] | IntArray | None = None
-    ) -> Finding:
+    def _worst_group(self, is_wrong: BoolArray, badness: FloatArray | IntArray | None = None) -> Finding:
         """Return how many groups are wrong, and the worst of them, or the first."""
         n_wrong = int(np.count_nonzero(is_wrong))
         if not n_wrong:
@@ -192,7 +190,7 @@ class ArrayGroupFinder:
         sums: IntArray = np.add.reduceat(values, self._released.indptr[:-1])
         return sums
 
-    def _count_holders(self) -> tuple[IntArray, NDArray[np.float64]]:
+    def _count_holders(self) -> tuple[IntArray, FloatArray]:
         """Return how many members hold the term of each row, and its weights, by search in their sorted pairs.
 
         Time grows with pairs · log pairs, memory with the pairs of the groups that are processed together.
@@ -257,9 +255,7 @@ def _refuse_wrong_arrays(released: ReleasedGroups, members: GroupMembers) -> Non
         raise ReleaseError("the private folder has a term of a person twice; it is damaged, check --private.")
 
 
-def _refuse_wrong_rows(
-    name: str, indptr: IntArray, ids: NDArray[np.int32], weights: NDArray[np.float64], n_terms: int
-) -> None:
+def _refuse_wrong_rows(name: str, indptr: IntArray, ids: Int32Array, weights: FloatArray, n_terms: int) -> None:
     is_covered = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(ids) == len(weights)
     _refuse(not is_covered or bool((indptr[1:] < indptr[:-1]).any()), f"the rows of the {name} are not covered")
     _refuse(len(ids) > 0 and (ids.min() < 0 or ids.max() >= n_terms), f"a term of the {name} has no text")

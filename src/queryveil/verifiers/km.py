@@ -22,6 +22,7 @@ from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.core.rows import Int32Array, IntArray
 from queryveil.kernels import uncompiled
 from queryveil.kernels.verify import (
     COMBINATIONS,
@@ -59,13 +60,13 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
 
 def check_combinations(
     claim: ResolvedName,
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    owner: NDArray[np.int32],
+    indptr: IntArray,
+    ids: Int32Array,
+    owner: Int32Array,
     terms: Sequence[str],
     *,
     counted: Literal["people", "histories"],
-    partition: NDArray[np.int32] | None = None,
+    partition: Int32Array | None = None,
     progress: Progress = silent,
 ) -> Verdict:
     """Return whether a claim km(k, m) holds for released histories, in each partition separately.
@@ -119,7 +120,7 @@ def _count(histories: Histories, lists: Candidates, k: int, done: int, total: in
     return counts
 
 
-def initial_lists(histories: Histories, partition: NDArray[np.int32] | None, size: int) -> Candidates:
+def initial_lists(histories: Histories, partition: Int32Array | None, size: int) -> Candidates:
     """Return the initial lists, one for each partition, with memory for all levels.
 
     Each list has the rows of a partition by their owners.
@@ -145,7 +146,7 @@ def initial_lists(histories: Histories, partition: NDArray[np.int32] | None, siz
     return lists
 
 
-def count_combinations(indptr: NDArray[np.int64], size: int) -> int:
+def count_combinations(indptr: IntArray, size: int) -> int:
     """Return the number of combinations of a size, with repetition, that follows from the lengths of the histories."""
     lengths, numbers = np.unique(np.diff(indptr), return_counts=True)
     pairs = zip(lengths.tolist(), numbers.tolist(), strict=True)
@@ -153,11 +154,7 @@ def count_combinations(indptr: NDArray[np.int64], size: int) -> int:
 
 
 def refuse_wrong_arrays(
-    indptr: NDArray[np.int64],
-    ids: NDArray[np.int32],
-    owner: NDArray[np.int32],
-    partition: NDArray[np.int32] | None,
-    n_terms: int,
+    indptr: IntArray, ids: Int32Array, owner: Int32Array, partition: Int32Array | None, n_terms: int
 ) -> None:
     """Raise unless rows cover all pairs, each with ascending ids that are terms: kernels do not check."""
     arrays: dict[str, tuple[NDArray[np.generic], type, int]] = {"owner": (owner, np.int32, len(owner))}

@@ -13,6 +13,9 @@ that person hides nobody.
 
 The rules and their sentences are here. `ArrayGroupFinder` finds what breaks a rule in arrays, `SqlGroupFinder` in
 tables of any engine that runs SQL. Sorted arrays are kept on one machine because SQL takes several times as long.
+
+Where a run had a least similarity, profiles are augmented by meaning as the paper compares them
+(`queryveil.semantics.augmentation`). The centroid is the sum of the members' features, each of unit length.
 """
 
 import math
@@ -20,18 +23,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
+from queryveil.core.display import counted
 from queryveil.core.errors import InternalError
-from queryveil.core.evidence import Evidence, Floor, MethodParameters
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, MethodParameters, ReleasedGroups
 from queryveil.core.names import ResolvedName, Value
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.core.rows import Int32Array
 from queryveil.engines.sql import GroupTables
 from queryveil.histories.profiles import Profiles
+from queryveil.semantics.augmentation import augment
 from queryveil.semantics.network import Network
 from queryveil.verifiers.group_arrays import ArrayGroupFinder
 from queryveil.verifiers.group_tables import Fault, SqlGroupFinder, exact, fault_of
-from queryveil.verifiers.similarity import count_dissimilar
 
 GroupFinder = ArrayGroupFinder | SqlGroupFinder
 
@@ -48,6 +54,7 @@ WHAT_IS_BOUNDED = {
     "diversity": "on how diverse the terms of a group are",
     "closeness": "on a sum over the terms of a group",
 }
+TOLERANCE = 1e-6  # features may have been summed in another order
 
 
 def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = silent) -> Verdict:
@@ -121,7 +128,7 @@ def _faults(
     p, principle = exact(claim.real("p")), claim.word("principle")
     least = math.ceil(1 / p)  # in a smaller group one member is a larger share than p
     small = finder.small_groups(least)
-    size = f"group {small.group} has {_plural(small.members, 'member')}"
+    size = f"group {small.group} has {counted(small.members, 'members')}"
     yield from fault_of(small, f"{size}, at least {least:,} must be in it")
     rare = finder.rare_terms()
     if rare.violations:
@@ -169,7 +176,7 @@ def _global_mean(finder: GroupFinder, p: Fraction) -> Iterator[Fault]:
     mean = finder.mean_profile_size()
     least = math.ceil(mean / p)
     short = finder.groups_with_few_terms(least)
-    size = f"group {short.group} has {_plural(short.terms, 'term')}, at least {least:,} must be"
+    size = f"group {short.group} has {counted(short.terms, 'terms')}, at least {least:,} must be"
     yield from fault_of(short, f"{size} published for it, since profiles have {float(mean):.6g} on average")
 
 
@@ -194,6 +201,22 @@ def _closeness(finder: GroupFinder, most: float) -> Iterator[Fault]:
     yield from fault_of(above, f"{found} by total variation, at most {most:.6g} is allowed")
 
 
-def _plural(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+def count_dissimilar(
+    group: Int32Array, profiles: Profiles, network: Network, parameters: Mapping[str, Value], floor: int
+) -> int:
+    """Return how many people are below `min_similarity`; `group` is everybody's, −1 for none."""
+    features = augment(
+        profiles.select(profiles.holder_counts()[profiles.ids] >= floor),
+        network,
+        a=int(parameters["a"]),
+        weighting="paper" if parameters["weighting"] == "paper" else "content",
+    )
+    person = np.repeat(np.arange(len(group)), np.diff(features.indptr))
+    length = np.sqrt(np.bincount(person, features.values**2, len(group)))
+    is_member = group[person] >= 0
+    person, dimension, value = person[is_member], features.ids[is_member], (features.values / length[person])[is_member]
+    _, cell = np.unique(group[person].astype(np.int64) * features.n_dimensions + dimension, return_inverse=True)
+    total = np.bincount(cell, value)[cell]  # of the group in the dimension
+    of_group = np.bincount(group[person], value * total, int(group.max()) + 1)  # the length of the sum, squared
+    cosine = np.bincount(person, value * total, len(group)) / np.sqrt(np.maximum(of_group[group], np.finfo(float).tiny))
+    return int(np.count_nonzero((group >= 0) & (cosine < float(parameters["min_similarity"]) - TOLERANCE)))

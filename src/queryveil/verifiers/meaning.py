@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import ReleasedVocabularies
+from queryveil.core.rows import BoolArray, Int32Array, IntArray
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network, ancestry_of
 from queryveil.semantics.tree import ANY, PARTS, UNKNOWN
 
-IntArray = NDArray[np.int64]
+IntArray = IntArray
 
 
 def count_unsupported_terms(
@@ -66,7 +66,7 @@ class TermMeanings:
         self._number = {term: number for number, term in enumerate(profiles.vocabulary)}
         self._words = network.find_all(profiles.vocabulary)
 
-    def find(self, name: str, level: int) -> tuple[NDArray[np.bool_], int]:
+    def find(self, name: str, level: int) -> tuple[BoolArray, int]:
         """Return which terms a name published at a level may stand for, and how many people it may be of."""
         if level == 0 or self._has_lists:
             parts = [self._number.get(part, -1) for part in (name.split("|") if level else [name])]
@@ -77,13 +77,13 @@ class TermMeanings:
         may_stand_for[below[heights <= level]] = True
         return may_stand_for, len(self.owners_below(name))
 
-    def owners_below(self, name: str) -> NDArray[np.int32]:
+    def owners_below(self, name: str) -> Int32Array:
         """Return the people who hold a term that a generalised name may be of."""
         indptr, owners = self._owners_by_term
         held = [owners[indptr[term] : indptr[term + 1]] for term in np.unique(self._below(name)[0]).tolist()]
         return np.unique(np.concatenate(held)) if held else owners[:0]
 
-    def _near(self, term: int) -> NDArray[np.bool_]:
+    def _near(self, term: int) -> BoolArray:
         """Return which terms are the given one (−1: none is), or at most `eps` edges from it."""
         is_near = np.zeros(len(self._words), np.bool_)
         if term < 0:
@@ -119,7 +119,7 @@ class TermMeanings:
         return self._profiles.holder_counts()
 
     @cached_property
-    def _owners_by_term(self) -> tuple[IntArray, NDArray[np.int32]]:
+    def _owners_by_term(self) -> tuple[IntArray, Int32Array]:
         """Return the owners of the histories that hold each term, as rows."""
         ids = self._profiles.ids
         order = np.argsort(ids, kind="stable")
@@ -132,7 +132,7 @@ class TermMeanings:
         return terms[indptr[node] : indptr[node + 1]], heights[indptr[node] : indptr[node + 1]]
 
     @cached_property
-    def _ancestors_by_term(self) -> tuple[IntArray, IntArray, NDArray[np.int32], IntArray]:
+    def _ancestors_by_term(self) -> tuple[IntArray, IntArray, Int32Array, IntArray]:
         """Return the nodes above every term as rows, with the end of the nouns in each row and the edges up to each."""
         if self._eps is not None:
             above = ancestry_of(self._network, self._words, limit=self._eps)

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from queryveil.core.evidence import Evidence, ReleasedHistories
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
+from queryveil.core.rows import BoolArray, IntArray
 from queryveil.lexicons.word_lists import PersonalWordLists
 
 
@@ -33,7 +33,7 @@ def verify(claim: ResolvedName, evidence: Evidence, *, progress: Progress = sile
     return Verdict(str(claim), "violated", "nothing", len(queries), n_wrong, reason=reason, unit="queries")
 
 
-def _are_private(queries: Sequence[str], lists: PersonalWordLists) -> NDArray[np.bool_]:
+def _are_private(queries: Sequence[str], lists: PersonalWordLists) -> BoolArray:
     """Return for every query whether it holds a name, place or private word."""
     texts = pc.split_pattern(pa.array(queries, pa.string()), " ")
     words = pc.list_flatten(texts)
@@ -52,7 +52,7 @@ def _are_private(queries: Sequence[str], lists: PersonalWordLists) -> NDArray[np
     return found
 
 
-def _runs(words: pa.Array, query: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], pa.Array]:
+def _runs(words: pa.Array, query: IntArray, length: int) -> tuple[IntArray, pa.Array]:
     """Return where runs of so many words of one query begin, and the runs."""
     starts = np.arange(max(len(words) - length + 1, 0))
     starts = starts[query[starts] == query[starts + length - 1]]
@@ -62,6 +62,6 @@ def _runs(words: pa.Array, query: NDArray[np.int64], length: int) -> tuple[NDArr
     return starts, pc.binary_join_element_wise(*columns, " ")
 
 
-def _in(words: pa.Array, listed: Iterable[str]) -> NDArray[np.bool_]:
-    is_listed: NDArray[np.bool_] = pc.is_in(words, pa.array(sorted(listed), words.type)).to_numpy(zero_copy_only=False)
+def _in(words: pa.Array, listed: Iterable[str]) -> BoolArray:
+    is_listed: BoolArray = pc.is_in(words, pa.array(sorted(listed), words.type)).to_numpy(zero_copy_only=False)
     return is_listed

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from queryveil.core.arrow import as_array, encode_texts
-from queryveil.core.evidence import Evidence, Floor, MethodParameters
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Floor, MethodParameters, ReleasedVocabularies
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
@@ -82,12 +81,7 @@ def _count_rare(lists: "DataFrame", held: "DataFrame", floor: int) -> int:
 
 
 def _check_meaning(
-    verdict: Verdict,
-    rows: "DataFrame",
-    held: "DataFrame",
-    network: Network,
-    parameters: Mapping[str, Any],
-    floor: int,
+    verdict: Verdict, rows: "DataFrame", held: "DataFrame", network: Network, parameters: Mapping[str, Any], floor: int
 ) -> Verdict:
     """Return the verdict, violated if histories do not support what is published, or too few people are behind it."""
     unsupported = _count_unsupported(rows, held, network, parameters)

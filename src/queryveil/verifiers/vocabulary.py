@@ -10,13 +10,12 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.core.evidence import Evidence, Floor, MethodParameters, Owners, ReleasedHistories
-from queryveil.core.group_evidence import ReleasedVocabularies
+from queryveil.core.evidence import Evidence, Floor, MethodParameters, Owners, ReleasedHistories, ReleasedVocabularies
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict, Violation
+from queryveil.core.rows import Int32Array
 from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network
 from queryveil.verifiers.meaning import count_unsupported_terms
@@ -70,7 +69,7 @@ def _as_vocabularies(released: ReleasedHistories) -> ReleasedVocabularies:
 def check_vocabularies(
     claim: ResolvedName,
     released: ReleasedVocabularies,
-    owner: NDArray[np.int32],
+    owner: Int32Array,
     *,
     counted: Literal["people", "histories"],
     floor: int = 1,
@@ -102,9 +101,7 @@ def check_vocabularies(
     return Verdict(str(claim), "holds", counted, len(crowds))
 
 
-def _crowds(
-    released: ReleasedVocabularies, owner: NDArray[np.int32], progress: Progress
-) -> dict[tuple[int, ...], set[int]]:
+def _crowds(released: ReleasedVocabularies, owner: Int32Array, progress: Progress) -> dict[tuple[int, ...], set[int]]:
     """Return the owners of every different vocabulary, which is (term, level, count) row after row."""
     cells = np.column_stack((released.ids, released.levels, released.counts))
     crowds: dict[tuple[int, ...], set[int]] = {}

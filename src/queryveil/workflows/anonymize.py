@@ -9,18 +9,22 @@ import os
 import secrets
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from queryveil._version import __version__
 from queryveil.attacks import attack_of
 from queryveil.core.display import Tabular
 from queryveil.core.errors import InputError, UnknownNameError
 from queryveil.core.evidence import Evidence
-from queryveil.core.memory_folder import Folder, MemoryPath
+from queryveil.core.files import Folder, MemoryPath
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Scores, Verdict
@@ -28,6 +32,9 @@ from queryveil.engines import LogSource
 from queryveil.engines.kept_columns import KeptColumns
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Counts, Kind, kind_of
+from queryveil.kinds.private_folder import RunRecord
+from queryveil.lexicons.word_lists import STOP_WORDS
+from queryveil.logs.options import CleaningOptions
 from queryveil.methods.base import method_of
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.reader import load_release
@@ -36,7 +43,8 @@ from queryveil.release.verification import claim_faults, verify_or_raise
 from queryveil.release.writer import MemoryStaging, WrittenRows
 from queryveil.report import render_release_report
 from queryveil.report.attacks import AttackReport
-from queryveil.workflows.excluded import excluded_record
+from queryveil.report.description import MANY_STOP_WORDS
+from queryveil.workflows.excluded import RECORDED, excluded_record
 from queryveil.workflows.requests import ReleaseRequest
 
 if TYPE_CHECKING:
@@ -44,6 +52,8 @@ if TYPE_CHECKING:
 
 REPORT_FILE = "report.html"
 TOO_FEW = "parts with too few people"
+TOP_TERMS = 10
+ADVICE = "advice"  # in the summary of a run
 
 
 @dataclass(frozen=True)
@@ -64,6 +74,12 @@ class ReleasePlan:
         """Return the columns to keep; unless given, the floor of their values is the smallest crowd of the claim."""
         claim, floor = self.claim(found), self.request.keep_floor
         return KeptColumns(self.source.keep, guarantee_of(claim).smallest_crowd(claim) if floor is None else floor)
+
+    def run_record(self, engine: str, files: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]) -> RunRecord:
+        """Return the private record of the run: the files of the log, and what is recorded of the method's inputs."""
+        values, excluded = dict(self.method.values), {RECORDED: sorted(self.source.excluded)}
+        more = {**inputs, **excluded} if self.source.excluded else dict(inputs)
+        return RunRecord(self.seed, str(self.method), self.kind.name, __version__, engine, files, values, more)
 
 
 def plan_release(request: ReleaseRequest) -> ReleasePlan:
@@ -131,7 +147,7 @@ class AppliedMethod:
 
 def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRows) -> Manifest:
     """Return the manifest of a release, with the promise and its limits in words."""
-    claim, kept = plan.claim(applied.found), plan.kept_columns(applied.found)
+    claim, kept, excluded = plan.claim(applied.found), plan.kept_columns(applied.found), plan.source.excluded
     guarantee = guarantee_of(claim)
     promise, limits = guarantee.sentences(claim)
     return Manifest(
@@ -152,7 +168,7 @@ def build_manifest(plan: ReleasePlan, applied: AppliedMethod, written: WrittenRo
         counts={"before": applied.before.record(), "after": applied.after.record()},
         content_sha256=written.content_sha256,
         lists=applied.lists,
-        excluded=excluded_record(plan.source.excluded, written.content_sha256),
+        excluded=excluded_record(excluded, written.content_sha256) if excluded else None,
         files=written.files,
     )
 
@@ -280,3 +296,20 @@ def _local(location: Folder | str) -> Path:
         return location
     remedy = "name a folder for it by --out" if isinstance(location, MemoryPath) else "read it with Spark"
     raise InputError(f"{location} is not on a disk of this machine; {remedy}.")
+
+
+def top_items(rows: pa.Table, kind: Kind) -> list[str]:
+    """Return the released terms or queries that most rows hold."""
+    counts = pc.value_counts(rows[kind.unit].combine_chunks())
+    table = pa.table({"item": counts.field("values"), "rows": counts.field("counts")})
+    ranked = table.sort_by([("rows", "descending"), ("item", "ascending")])
+    return list(ranked["item"].slice(0, TOP_TERMS).to_pylist())
+
+
+def advise(top: Sequence[str], kind: Kind, cleaning: CleaningOptions) -> dict[str, str]:
+    """Return, for the summary of a run, that stop words may be left out if many of the top terms are such."""
+    found = sum(item in STOP_WORDS for item in top)
+    if kind.unit != "term" or cleaning.stop_words != "none" or found < MANY_STOP_WORDS:
+        return {}
+    which = f"{found} of the {len(top)} most frequent released terms are stop words"
+    return {ADVICE: f"{which}; --stop-words english leaves them out"}

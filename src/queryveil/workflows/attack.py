@@ -3,13 +3,11 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.attacks import Attack, attack_of
@@ -18,14 +16,13 @@ from queryveil.attacks.finding import SECONDS
 from queryveil.core.arrow import as_array
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
-from queryveil.core.files import begins_with, check_replaceable, write_new_file
-from queryveil.core.group_evidence import ReleasedGroups
-from queryveil.core.memory_folder import folder_of
+from queryveil.core.evidence import ReleasedGroups
+from queryveil.core.files import check_replaceable, folder_of, write_new_file
 from queryveil.core.names import Name, ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import AttackResult
-from queryveil.core.rows import IntArray, gather_rows, indptr_of, row_numbers
-from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.core.rows import Int32Array, IntArray, gather_rows, indptr_of, row_numbers
+from queryveil.engines import LogSource, QueryLog, log_source, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build
@@ -38,11 +35,10 @@ from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.report.attacks import TITLE, AttackReport, render_attack_report
 from queryveil.semantics import SemanticOptions
-from queryveil.semantics.published_names import terms_below, terms_listed
-from queryveil.semantics.tree import term_tree
+from queryveil.semantics.tree import term_tree, terms_below, terms_listed
 from queryveil.workflows.excluded import recorded_terms
-from queryveil.workflows.original_log import find_people, refuse_other_counts
-from queryveil.workflows.requests import AttackRequest, log_source
+from queryveil.workflows.measure import find_people, refuse_other_counts
+from queryveil.workflows.requests import AttackRequest
 from queryveil.workflows.semantic_inputs import open_network
 
 DEFAULT_M = 2  # where the release's guarantee names none
@@ -69,11 +65,11 @@ class ReleasedUnits:
     """Released histories ordered by person, or released groups, and whose they are; fields as in `AttackInputs`."""
 
     terms: ItemTable
-    owner_of: NDArray[np.int32]
+    owner_of: Int32Array
     people: IntArray
     held: IntArray
     history_of: IntArray
-    part: NDArray[np.int32]
+    part: Int32Array
     kept: Mapping[str, tuple[IntArray, pa.ChunkedArray]] = field(
         default_factory=dict
     )  # unit and value, as in `LogData`
@@ -284,7 +280,7 @@ def _units_of_groups(
     )
 
 
-def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, width: int) -> IntArray:
+def _held(table: ItemTable, owner_of: Int32Array, profiles: Profiles, width: int) -> IntArray:
     """Count the members of each group who hold each of its terms."""
     row_owner = owner_of[profiles.owner_per_pair()].astype(np.int64)
     cells, count = np.unique((row_owner * width + profiles.ids)[row_owner >= 0], return_counts=True)
@@ -293,7 +289,7 @@ def _held(table: ItemTable, owner_of: NDArray[np.int32], profiles: Profiles, wid
     return np.where(cells[position] == wanted, count[position], 0)
 
 
-def _rows(row: IntArray, key: NDArray[np.int64], owner: NDArray[np.int32], counts: IntArray | None = None) -> ItemTable:
+def _rows(row: IntArray, key: IntArray, owner: Int32Array, counts: IntArray | None = None) -> ItemTable:
     """Return pairs as rows of ascending keys; the counts of equal pairs are added."""
     lowest = key.min(initial=0)  # a moment may lie before 1970
     width = key.max(initial=0) - lowest + 1
@@ -331,8 +327,6 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     """Run attacks on a release; the log is cleaned in the way that the release's manifest says."""
     for name in request.attacks:
         resolve("attack", name)  # a mistyped name is reported before anything is read
-    if request.targets < 1:
-        raise InputError("--targets must be at least 1; give a larger number, or leave it out.")
     release = load_release(folder_of(request.release))
     release.refuse_damaged("attacking")
     if request.private is None:
@@ -340,8 +334,7 @@ def attack(request: AttackRequest, progress: Progress = silent) -> AttackReport:
     if request.taxonomy is not None and not release.kind.is_generalized:
         raise InputError("a taxonomy is for releases of vocabularies; leave --taxonomy out.")
     if request.page is not None:
-        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
-        check_replaceable(request.page, "a page about attacks", is_page, overwrite=request.force)
+        check_replaceable(request.page, "a page about attacks", f"<title>{TITLE}</title>", overwrite=request.force)
     source = log_source(request.against, request.reading, release.manifest.cleaning.cleaning())
     done = attack_release(release, PrivateFolder(folder_of(request.private)), request, source, progress)
     if request.page is None:

@@ -4,27 +4,25 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Views
-from queryveil.core.files import begins_with, check_replaceable, write_new_file
+from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.names import Name, ResolvedName, parse_sweep, refuse_too_many, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
-from queryveil.core.results import Score, Verdict
+from queryveil.core.rows import BoolArray
 from queryveil.engines import QueryLog, open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import build
-from queryveil.histories.outcomes import KeptPairs, Outcome
+from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.kinds.base import Counts, Kind, ReleaseContent
-from queryveil.market.table import Market
+from queryveil.kinds.base import Counts, Kind
+from queryveil.market import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.manifest import CleaningRecord
 from queryveil.release.verification import verify_or_raise
@@ -76,8 +74,7 @@ def compare(request: CompareRequest, progress: Progress = silent) -> MethodCompa
         for plan in plans:
             check_measure(resolve("measure", name), plan.kind, has_market=request.market is not None)
     if request.page is not None:
-        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
-        check_replaceable(request.page, "a page of a comparison", is_page, overwrite=request.force)
+        check_replaceable(request.page, "a page of a comparison", f"<title>{TITLE}</title>", overwrite=request.force)
     inputs = {input_key(plan.method): open_inputs(plan.request, plan.method, plan.kind, progress) for plan in plans}
     with ExitStack() as stack:
         log = stack.enter_context(open_log(request.source, progress=progress))
@@ -147,7 +144,7 @@ def _run_all(plans: Sequence[ReleasePlan], bench: _Workbench, progress: Progress
     """Make all runs, chain by chain, and return them in the order they were asked for."""
     made: dict[str, ComparedRun] = {}
     for chain in sweep_chains(plans) if bench.request.reuse else [[plan] for plan in plans]:
-        start: tuple[str, NDArray[np.bool_]] | None = None  # only the mask that the next run needs is kept
+        start: tuple[str, BoolArray] | None = None  # only the mask that the next run needs is kept
         for plan in chain:
             stage = f"run {len(made) + 1:,} of {len(plans):,}"
             made[str(plan.method)], start = _run(plan, bench, start, nested_progress(stage, progress))
@@ -155,8 +152,8 @@ def _run_all(plans: Sequence[ReleasePlan], bench: _Workbench, progress: Progress
 
 
 def _run(
-    plan: ReleasePlan, bench: _Workbench, start: tuple[str, NDArray[np.bool_]] | None, progress: Progress
-) -> tuple[ComparedRun, tuple[str, NDArray[np.bool_]] | None]:
+    plan: ReleasePlan, bench: _Workbench, start: tuple[str, BoolArray] | None, progress: Progress
+) -> tuple[ComparedRun, tuple[str, BoolArray] | None]:
     """Make one run, and return with it what the next of its chain may start from."""
     rng = np.random.default_rng(plan.seed)  # as for a release with this seed
     profiles, views = bench.prepared(plan)
@@ -167,30 +164,12 @@ def _run(
     try:
         outcome = run_method(MethodTask(profiles, plan.method, rng, views, progress))
         content = plan.kind.encode(outcome, profiles, bench.log)
-        refuse_published(content.rows, plan.source.excluded)
+        if plan.source.excluded:
+            refuse_published(content.rows, plan.source.excluded)
     except GuaranteeError as error:
         problem = str(error).removeprefix(f"{method}: ")
         return ComparedRun(method, plan.method.values, time.monotonic() - began, problem=problem), start
-    seconds = time.monotonic() - began
-    verdict, scores, counts = _evaluate(plan, outcome, content, profiles, views, bench, rng, progress)
-    run = ComparedRun(
-        method, plan.method.values, seconds, verdict, tuple(scores), counts.record(), outcome.summary, name
-    )
-    return run, ((method, outcome.mask) if isinstance(outcome, KeptPairs) else None)
-
-
-def _evaluate(
-    plan: ReleasePlan,
-    outcome: Outcome,
-    content: ReleaseContent,
-    profiles: Profiles,
-    views: Views,
-    bench: _Workbench,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> tuple[Verdict, list[Score], Counts]:
-    """Verify and measure the rows that a release would hold."""
-    kind = plan.kind
+    seconds, kind = time.monotonic() - began, plan.kind
     counts = kind.counts(outcome, profiles, content)
     applied = AppliedMethod(outcome.found, outcome.summary, Counts.of(profiles), counts, bench.cleaning)
     manifest = build_manifest(plan, applied, WrittenRows(tuple(content.rows.column_names)))
@@ -198,4 +177,6 @@ def _evaluate(
     verdict = verify_or_raise(manifest, kind, evidence, progress=progress)
     available = frozenset({"market"} if views.find(Market) is not None else ())
     measures = bench.request.measures or kind.default_measures(manifest.claim, available, when_made=True)
-    return verdict, take_measures(measures, evidence, rng, progress), counts
+    scores = tuple(take_measures(measures, evidence, rng, progress))
+    run = ComparedRun(method, plan.method.values, seconds, verdict, scores, counts.record(), outcome.summary, name)
+    return run, ((method, outcome.mask) if isinstance(outcome, KeptPairs) else None)

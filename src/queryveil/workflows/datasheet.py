@@ -5,12 +5,11 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from queryveil.core.errors import InputError
-from queryveil.core.files import begins_with, check_new_file, check_replaceable, write_new_file
+from queryveil.core.files import check_new_file, check_replaceable, read_input, write_new_file
 from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
@@ -79,8 +78,7 @@ def _check_out(out: Path | None, *, force: bool) -> str:
         return ".md"
     if out.suffix not in FORMS:
         raise InputError(f"--out: a datasheet is a file {' or '.join(FORMS)}, not {out.name!r}; give another name.")
-    is_datasheet = partial(begins_with, text=MARK, within=1 << 24)
-    check_replaceable(out, "a datasheet", is_datasheet, overwrite=force)
+    check_replaceable(out, "a datasheet", MARK, overwrite=force)
     return out.suffix
 
 
@@ -89,9 +87,7 @@ def _read_owner(path: Path | None) -> dict[str, str]:
     given: Mapping[str, Any] = {}
     if path is not None:
         try:
-            given = tomllib.loads(path.read_bytes().decode())
-        except OSError as error:
-            raise InputError(f"--owner: {path} cannot be read: {error.strerror}; check the path.") from None
+            given = tomllib.loads(read_input(path, "--owner").decode())
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise InputError(f"--owner: {path} is not TOML in UTF-8: {error}; start from --template.") from None
     for name, value in given.items():
@@ -105,9 +101,7 @@ def _read_owner(path: Path | None) -> dict[str, str]:
 def _read_attacks(path: Path, manifest: Manifest) -> AttackReport:
     """Return the results of attacks, which must be on the same rows."""
     try:
-        report = read_attacks(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise InputError(f"--attacks: {path} cannot be read: {error.strerror}; check the path.") from None
+        report = read_attacks(json.loads(read_input(path, "--attacks")))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"--attacks: {path} is not the JSON that queryveil attack prints; give its output.") from None
     if report.content_sha256 != manifest.content_sha256:

@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,22 +14,31 @@ from numpy.typing import NDArray
 
 from queryveil._version import __version__
 from queryveil.core.arrow import as_array
-from queryveil.core.files import begins_with, check_replaceable, write_new_file
+from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.options import OptionGroup
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Rate, wilson
-from queryveil.engines import LogSource, QueryLog, Step, open_log
+from queryveil.core.rows import IntArray
+from queryveil.engines import QueryLog, open_log
 from queryveil.histories.build import Unit, build
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
-from queryveil.logs.options import CleaningOptions
 from queryveil.measures.privacy.unique import count_in_original
-from queryveil.report.description import TITLE, LogDescription, render_description
-from queryveil.report.log_figures import NO_SCRIPT, ContentEstimate, LongTail, Quantiles, SingledOut, SizeClass
+from queryveil.report.description import (
+    NO_SCRIPT,
+    TITLE,
+    ContentEstimate,
+    LogDescription,
+    LongTail,
+    Quantiles,
+    SingledOut,
+    SizeClass,
+    render_description,
+)
 from queryveil.sensitivity.model import load_model
 from queryveil.sensitivity.topics import OTHER, count_topics
+from queryveil.workflows.anonymize import TOP_TERMS
 from queryveil.workflows.requests import DescribeRequest
-from queryveil.workflows.stop_words import TOP_TERMS
 
 KNOWN = (1, 2, 3)  # terms or queries of a person
 MOST_QUERIES = 10_000  # whose content is looked at: a share is off by at most one percentage point (95 %)
@@ -40,22 +49,17 @@ def describe(request: DescribeRequest, progress: Progress = silent) -> LogDescri
     """Read and clean a log and return what is in it in figures; with `page`, write them as a document too."""
     started = time.monotonic()
     if request.page is not None:
-        is_page = partial(begins_with, text=f"<title>{TITLE}</title>")
-        check_replaceable(request.page, "a description of a log", is_page, overwrite=request.force)
+        check_replaceable(request.page, "a description of a log", f"<title>{TITLE}</title>", overwrite=request.force)
     source = request.source
     with open_log(source, progress=progress) as log:
-        files = " ".join((*_log_words(source), *_flags(request.reading)))
+        names = [shlex.quote(uri) for uri in source.uris] or ["LOG"]  # the latter for a table in memory
+        files = " ".join((*names, *_flags(request.reading)))
         description = _describe(log, files, " ".join((files, *_flags(request.cleaning))), progress)
     description = replace(description, seconds=time.monotonic() - started)
     if request.page is not None:
         write_new_file(request.page, render_description(description).encode(), overwrite=request.force)
         description = replace(description, page=request.page)
     return description
-
-
-def _log_words(source: LogSource) -> list[str]:
-    """Return the files as a shell would take them; LOG for a table in memory."""
-    return [shlex.quote(uri) for uri in source.uris] or ["LOG"]
 
 
 def _flags(group: OptionGroup) -> list[str]:
@@ -98,7 +102,7 @@ def _describe(log: QueryLog, files: str, words: str, progress: Progress) -> LogD
         tails=(terms_tail, queries_tail),
         singled_out=(*terms_alone, *queries_alone),
         content=content,
-        identifiers=_identifiers(steps["scrub"], log.source.cleaning),
+        identifiers=steps["scrub"].counts_by_kind() if log.source.cleaning.scrub else None,
         top_stop_words=sum(term in STOP_WORDS for term in profiles.vocabulary[:TOP_TERMS]),
         is_one_query_each=len(numbers) == 1 and int(numbers[0]) == 1 < int(people.sum()),
         steps=tuple(map(str, steps.values())),
@@ -137,14 +141,14 @@ def _classes(sizes: NDArray[Any], weights: NDArray[Any]) -> tuple[SizeClass, ...
     return tuple(SizeClass(*row) for row in rows)
 
 
-def _queries_per_person(log: QueryLog) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _queries_per_person(log: QueryLog) -> tuple[IntArray, IntArray]:
     """Return the numbers of queries that people have, ascending, and how many people have each."""
     counts = "SELECT count(*) AS number FROM queries GROUP BY person"
     table = log.connection.query_table(f"SELECT number, count(*) AS people FROM ({counts}) GROUP BY 1 ORDER BY 1")
     return as_array(table["number"]), as_array(table["people"])
 
 
-def _quantiles(numbers: NDArray[np.int64], people: NDArray[np.int64]) -> Quantiles:
+def _quantiles(numbers: IntArray, people: IntArray) -> Quantiles:
     """Return the quantiles of a distribution: the smallest number that enough people do not exceed."""
     total, reached = int(people.sum()), np.cumsum(people)
     median, p90, p99 = (int(numbers[np.searchsorted(reached, share * total / 100)]) for share in (50, 90, 99))
@@ -158,10 +162,6 @@ def _time_span(log: QueryLog) -> tuple[str | None, str | None]:
     forms = ", ".join(f"strftime({bound}(time), '%Y-%m-%d %H:%M:%S') AS {bound}" for bound in ("min", "max"))
     row = log.connection.query_table(f"SELECT {forms} FROM queries").to_pylist()[0]
     return row["min"], row["max"]
-
-
-def _identifiers(step: Step, cleaning: CleaningOptions) -> dict[str, int] | None:
-    return step.counts_by_kind() if cleaning.scrub else None
 
 
 def _estimate_content(profiles: Profiles) -> ContentEstimate:

@@ -9,20 +9,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import ReleasedHistories, Views
-from queryveil.core.group_evidence import ReleasedGroups
-from queryveil.core.memory_folder import Folder, folder_of
+from queryveil.core.evidence import ReleasedGroups, ReleasedHistories, Views
+from queryveil.core.files import Folder, folder_of
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.options import Place
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray
+from queryveil.core.rows import BoolArray, FloatArray, IntArray
 from queryveil.guarantees import guarantee_of
 from queryveil.histories.build import locate_pairs
-from queryveil.histories.groups import Grouping, PreviousGroups
-from queryveil.histories.outcomes import KeptPairs, Outcome
+from queryveil.histories.outcomes import Grouping, KeptPairs, Outcome, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
 from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contributors
@@ -63,7 +60,7 @@ class WeakerRelease:
     release: Release
     private: PrivateFolder
 
-    def mask(self, profiles: Profiles) -> NDArray[np.bool_]:
+    def mask(self, profiles: Profiles) -> BoolArray:
         """Return which pairs of the log's profiles the release holds."""
         for ours, theirs in zip(tables_of(profiles), self.private.profiles(), strict=True):
             if not ours.equals(theirs.select(ours.column_names)):

@@ -17,8 +17,7 @@ import pyarrow.parquet as pq
 
 from queryveil.core.display import counted
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.core.files import scratch
-from queryveil.core.memory_folder import folder_of
+from queryveil.core.files import folder_of, scratch
 from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.engines import LogSource
 from queryveil.engines.local.files import find_files

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from queryveil.core.display import printable
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.kinds.private_folder import RunRecord
-from queryveil.logs.user_lists import excluded_digest, excluded_in, read_terms
+from queryveil.logs.terms import excluded_digest, excluded_in, read_terms
 from queryveil.release.manifest import Manifest
 
 RECORDED = "excluded_terms"  # in the private record of a run
@@ -20,10 +20,8 @@ WOULD_PUBLISH = (
 )
 
 
-def excluded_record(excluded: Set[str], content_sha256: str) -> dict[str, Any] | None:
+def excluded_record(excluded: Set[str], content_sha256: str) -> dict[str, Any]:
     """Return what a manifest says of excluded terms: how many, and a digest that also depends on the rows."""
-    if not excluded:
-        return None
     return {"terms": len(excluded), "digest": excluded_digest(excluded, content_sha256)}
 
 
@@ -43,7 +41,7 @@ def find_in_rows(rows: pa.Table, excluded: Set[str]) -> set[str]:
 
 def refuse_published(rows: pa.Table, excluded: Set[str]) -> None:
     """Raise an error if rows that are about to be released hold an excluded term."""
-    if excluded and find_in_rows(rows, excluded):
+    if find_in_rows(rows, excluded):
         raise GuaranteeError(WOULD_PUBLISH)
 
 
@@ -77,7 +75,7 @@ def check_excluded(
     if found:
         first = printable(min(found))
         faults.append(f"{len(found):,} of the {len(terms):,} excluded terms are published, such as {first!r}")
-    if excluded_record(terms, manifest.content_sha256) != stated:
+    if (excluded_record(terms, manifest.content_sha256) if terms else None) != stated:
         if path is None:
             faults.append("the private folder recorded other excluded terms than the manifest (excluded)")
         elif not found:

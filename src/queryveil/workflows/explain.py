@@ -10,7 +10,7 @@ terms that the history had in the log and that fewer than k people had; without 
 others could stay. A whole query is a combination of one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
@@ -21,16 +21,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
-from queryveil.core.display import Brief, Tabular
+from queryveil.core.display import Brief, Tabular, counted
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.memory_folder import folder_of
-from queryveil.core.names import ResolvedName
+from queryveil.core.files import folder_of
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import count_holders, indptr_of, ranges, row_numbers
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, count_holders, indptr_of, ranges, row_numbers
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import PLURALS
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.logs.characters import fold
+from queryveil.logs.terms import fold
 from queryveil.release.reader import Release, load_release
 from queryveil.workflows.owner_lists import reasons
 from queryveil.workflows.requests import WhyRequest
@@ -52,16 +51,14 @@ class RareCombination:
 class Postings:
     """Which histories hold each of some terms, and whose they are."""
 
-    def __init__(
-        self, history: NDArray[np.int64], term: NDArray[np.int64], owner: NDArray[np.int32], n_terms: int
-    ) -> None:
+    def __init__(self, history: IntArray, term: IntArray, owner: Int32Array, n_terms: int) -> None:
         order = np.lexsort((history, term))
         self.owner = owner  # (histories,)
         self._history = history[order]  # (rows,): by term, then ascending
         self._start = np.searchsorted(term[order], np.arange(n_terms + 1))
         self._seen = np.zeros(int(owner.max(initial=-1)) + 1, np.bool_)
 
-    def of(self, term: int) -> NDArray[np.int64]:
+    def of(self, term: int) -> IntArray:
         """Return the histories that hold a term, ascending."""
         return self._history[self._start[term] : self._start[term + 1]]
 
@@ -73,7 +70,7 @@ class Postings:
             rarest = rarest[histories[position] == rarest]
         return self.count_people(rarest)
 
-    def count_people(self, histories: NDArray[np.int64]) -> int:
+    def count_people(self, histories: IntArray) -> int:
         """Count the people behind histories."""
         self._seen[:] = False
         self._seen[self.owner[histories]] = True
@@ -112,7 +109,7 @@ class ReasonSearch:
                 return RareCombination(tuple(self._kept[position] for position in positions), others + 1)
         return None
 
-    def _bits(self, holders: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def _bits(self, holders: IntArray) -> NDArray[np.uint64]:
         """Return, for each kept term, a bit for each holder who has it: (kept terms, layers, words of 64 people).
 
         A person's first history stands in the first layer, a second one in the second: a combination must be in one
@@ -129,9 +126,7 @@ class ReasonSearch:
         return np.packbits(flags, axis=-1).view(np.uint64)
 
 
-def _layers(
-    owner: NDArray[np.int32], held: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+def _layers(owner: Int32Array, held: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Number the people and each one's histories; equal histories of a person, and those with nothing, are left out."""
     filled = held.any(axis=1)
     owner, held = owner[filled], held[filled]
@@ -168,12 +163,12 @@ def _rarest(bits: NDArray[np.uint64], within: NDArray[np.uint64], first: int, si
 class HoldingRows:
     """Which histories, of the log or of the release, hold which terms, and whose they are."""
 
-    history: NDArray[np.int64]  # (rows,): ascending, no row twice
-    term: NDArray[np.int32]  # (rows,): a number in the log's terms
-    owner: NDArray[np.int32]  # (histories,)
-    part: NDArray[np.int32]  # (histories,): all 0 where the log is whole
+    history: IntArray  # (rows,): ascending, no row twice
+    term: Int32Array  # (rows,): a number in the log's terms
+    owner: Int32Array  # (histories,)
+    part: Int32Array  # (histories,): all 0 where the log is whole
 
-    def postings(self, terms: NDArray[np.int32], part: int, n_terms: int) -> Postings:
+    def postings(self, terms: Int32Array, part: int, n_terms: int) -> Postings:
         """Return who holds some terms in a part of the log; each term is numbered by its position among them."""
         position = np.full(n_terms, -1, np.int64)
         position[terms] = np.arange(len(terms))
@@ -187,30 +182,30 @@ class LogHoldings:
     """The log as the method saw it, and the released id of each history."""
 
     rows: HoldingRows
-    count: NDArray[np.int32]  # (rows,): queries of the history that hold the term
+    count: Int32Array  # (rows,): queries of the history that hold the term
     terms: pa.Array
-    released_from: NDArray[np.int64]  # (released histories,): the history of the log that each is, or is a piece of
+    released_from: IntArray  # (released histories,): the history of the log that each is, or is a piece of
 
     def row(self, history: int) -> slice:
         """Return the rows of a history."""
         begin, end = np.searchsorted(self.rows.history, [history, history + 1])
         return slice(int(begin), int(end))
 
-    def mark(self, histories: list[int]) -> NDArray[np.bool_]:
+    def mark(self, histories: list[int]) -> BoolArray:
         """Mark the terms that some histories hold."""
         marked = np.zeros(len(self.terms), np.bool_)
         for history in histories:
             marked[self.rows.term[self.row(history)]] = True
         return marked
 
-    def is_common(self, part: int, k: int) -> NDArray[np.bool_]:
+    def is_common(self, part: int, k: int) -> BoolArray:
         """Return which terms at least k people of a part of the log hold."""
         rows = self.rows.part[self.rows.history] == part
         owner = self.rows.owner[self.rows.history[rows]]
         return np.asarray(count_holders(owner, self.rows.term[rows], len(self.terms)) >= k)
 
     def count_lost(
-        self, before: Postings, after: Postings, position: int, is_common: NDArray[np.bool_], k: int
+        self, before: Postings, after: Postings, position: int, is_common: BoolArray, k: int
     ) -> tuple[int, int]:
         """Count who lost a term, and those of them who had it with a common term that fewer than k had with it."""
         holders = before.of(position)
@@ -221,7 +216,7 @@ class LogHoldings:
         lost = np.setdiff1d(owner, after.owner[after.of(position)])
         return len(lost), len(np.intersect1d(lost, owner[(people[term] < k) & is_common[term]]))
 
-    def released(self, release: Release, is_concerned: NDArray[np.bool_]) -> HoldingRows:
+    def released(self, release: Release, is_concerned: BoolArray) -> HoldingRows:
         """Return the rows that the release has of the marked terms."""
         numbers = np.flatnonzero(is_concerned)
         position = pc.index_in(release.rows[release.kind.unit], self.terms.take(pa.array(numbers)))
@@ -254,7 +249,7 @@ def load_holdings(private: PrivateFolder) -> LogHoldings:
     return LogHoldings(rows, as_array(pairs["count"]), encoded.dictionary, released_from)
 
 
-def _numbers(texts: pa.ChunkedArray) -> NDArray[np.int32]:
+def _numbers(texts: pa.ChunkedArray) -> Int32Array:
     """Return a number for each text; equal texts have equal numbers."""
     return as_array(texts.combine_chunks().dictionary_encode().indices).astype(np.int32)
 
@@ -299,25 +294,21 @@ class Fate(Brief):
             return COULD_STAY
         together = self._with(self.combination)
         if self.people_in_log < required:
-            verb = "has" if self.people_in_log == 1 else "have"
-            return f"only {_people(self.people_in_log)} in the log {verb} it{together}, and {required:,} are needed"
-        said = f"{_people(self.people)} of the {required:,} needed would have it{together}"
+            have = f"{counted(self.people_in_log, 'people')} in the log {'has' if self.people_in_log == 1 else 'have'}"
+            return f"only {have} it{together}, and {required:,} are needed"
+        said = f"{counted(self.people, 'people')} of the {required:,} needed would have it{together}"
         said += f" ({self.people_in_log:,} in the log)"
         if self.lost is not None:
             said += f"; {self.lost_in_pairs:,} of the {self.lost:,} who lost it had it in a pair too rare in the log"
         if self.people_of_cause is None:
             return f"{said}; it was removed from this history so that other terms could be kept"
         verb = "has" if self.people_of_cause == 1 else "have"
-        cause = f"a combination that only {_people(self.people_of_cause)} in the log {verb}"
+        cause = f"a combination that only {counted(self.people_of_cause, 'people')} in the log {verb}"
         return f"{said}; in this history it occurs{self._with(self.cause)}, {cause}"
 
     def _with(self, combination: tuple[str, ...]) -> str:
         others = [term for term in combination if term != self.term]
         return f" together with {', '.join(others)}" if others else ""
-
-
-def _people(number: int) -> str:
-    return "1 person" if number == 1 else f"{number:,} people"
 
 
 @dataclass(frozen=True, repr=False)
@@ -391,12 +382,14 @@ def explain(request: WhyRequest, *, progress: Progress = silent) -> TermExplanat
     original = replace(log.rows, history=log.rows.history[rows], term=log.rows.term[rows])
     released = log.released(loaded, concerned)
     fates: list[Fate] = []
-    is_common = {part: log.is_common(part, claim.integer("k")) for part in set(log.rows.part[histories].tolist())}
+    k, m = claim.integer("k"), guarantee_of(claim).largest_shared(claim)
+    is_common = {part: log.is_common(part, k) for part in set(log.rows.part[histories].tolist())}
     for number, one in enumerate(histories):
         progress("looking for reasons", number, len(histories))
-        fates += _fates(log, original, released, one, wanted, is_common[int(log.rows.part[one])], claim, find_reason)
+        common = is_common[int(log.rows.part[one])]
+        fates += HistoryReasons(log, (original, released), one, common, k, m).fates(wanted, find_reason)
     progress("looking for reasons", len(histories), len(histories))
-    return TermExplanation(person, str(claim), claim.integer("k"), tuple(fates), loaded.kind.unit)
+    return TermExplanation(person, str(claim), k, tuple(fates), loaded.kind.unit)
 
 
 def _histories_of(membership: pa.Table, person: str, history: int | None) -> list[int]:
@@ -414,88 +407,70 @@ def _histories_of(membership: pa.Table, person: str, history: int | None) -> lis
     return [history]
 
 
-def _fates(
-    log: LogHoldings,
-    original: HoldingRows,
-    released: HoldingRows,
-    history: int,
-    wanted: int | None,
-    is_common: NDArray[np.bool_],
-    claim: ResolvedName,
-    find_reason: Reasons | None,
-) -> list[Fate]:
-    """Say of the terms of a history, or of the one that is wanted, what became of them; removed ones first."""
-    row = log.row(history)
-    terms, counts, part = log.rows.term[row], log.count[row], int(log.rows.part[history])
-    texts = log.terms.take(pa.array(terms)).to_pylist()  # from here on a term is its position in the row
-    before, after = (rows.postings(terms, part, len(log.terms)) for rows in (original, released))
-    in_order = sorted(range(len(texts)), key=texts.__getitem__)
-    pieces = log.pieces(history, released)
-    piece_of = [next((i for i, shown in enumerate(pieces) if term in shown), -1) for term in terms.tolist()]
-    kept = [position for position in in_order if piece_of[position] == 0]
-    k, m, person = claim.integer("k"), guarantee_of(claim).largest_shared(claim), int(log.rows.owner[history])
-    search = ReasonSearch(after, person, kept, k=k, m=m)
-    causes = ReasonSearch(before, person, [position for position in in_order if is_common[terms[position]]], k=k, m=m)
-    fates = []
-    for position in sorted(in_order, key=piece_of.__getitem__):  # removed terms first, then piece by piece
-        if wanted is not None and terms[position] != wanted:
-            continue
-        number = piece_of[position]
-        beside = tuple(texts[each] for each in in_order if number > 0 and piece_of[each] == number and each != position)
-        fate = Fate(history, texts[position], int(counts[position]), number >= 0, piece=max(number, 0), beside=beside)
-        found = None if fate.kept else search.smallest(position)
-        if found is not None:
-            fate = replace(fate, combination=_named(texts, (position, *found.others)), people=found.people)
-            fate = _explain_by_log(fate, (position, *found.others), log, before, after, causes, texts, is_common, k)
-        elif find_reason is not None and not fate.kept:
-            fate = _explain_by_inference(fate, history, after, kept, position, texts, find_reason, log)
-        fates.append(fate)
-    return fates
+class HistoryReasons:
+    """One history of the log and why its terms are missing; a term is its position in the history's row."""
 
+    def __init__(
+        self, log: LogHoldings, rows: tuple[HoldingRows, HoldingRows], history: int, common: BoolArray, k: int, m: int
+    ) -> None:
+        """Take the rows of the log and of the release, which terms k people of the log hold, and k and m."""
+        row, part, person = log.row(history), int(log.rows.part[history]), int(log.rows.owner[history])
+        self._log, self._history, self._is_common, self._k = log, history, common, k
+        self._terms, self._counts = log.rows.term[row], log.count[row]
+        self._texts: list[str] = log.terms.take(pa.array(self._terms)).to_pylist()
+        self._before, self._after = (each.postings(self._terms, part, len(log.terms)) for each in rows)
+        self._in_order = sorted(range(len(self._texts)), key=self._texts.__getitem__)
+        pieces = log.pieces(history, rows[1])
+        self._piece_of = [
+            next((i for i, shown in enumerate(pieces) if term in shown), -1) for term in self._terms.tolist()
+        ]
+        self._kept = [position for position in self._in_order if self._piece_of[position] == 0]
+        shared = [position for position in self._in_order if common[self._terms[position]]]
+        self._search = ReasonSearch(self._after, person, self._kept, k=k, m=m)
+        self._causes = ReasonSearch(self._before, person, shared, k=k, m=m)
 
-def _named(texts: Sequence[str], positions: Sequence[int]) -> tuple[str, ...]:
-    return tuple(sorted(texts[each] for each in positions))
+    def fates(self, wanted: int | None, find_reason: Reasons | None) -> Iterator[Fate]:
+        """Yield what became of the terms, or of the one that is wanted: removed terms first, then piece by piece."""
+        for position in sorted(self._in_order, key=self._piece_of.__getitem__):
+            if wanted is not None and self._terms[position] != wanted:
+                continue
+            number = self._piece_of[position]
+            others = (
+                each for each in self._in_order if number > 0 and self._piece_of[each] == number and each != position
+            )
+            beside = tuple(self._texts[each] for each in others)
+            count = int(self._counts[position])
+            fate = Fate(self._history, self._texts[position], count, number >= 0, piece=max(number, 0), beside=beside)
+            found = None if fate.kept else self._search.smallest(position)
+            if found is not None:
+                fate = replace(fate, combination=self._named((position, *found.others)), people=found.people)
+                fate = self._explain_by_log(fate, (position, *found.others))
+            elif find_reason is not None and not fate.kept:
+                fate = self._explain_by_inference(fate, position, find_reason)
+            yield fate
 
+    def _named(self, positions: Sequence[int]) -> tuple[str, ...]:
+        return tuple(sorted(self._texts[each] for each in positions))
 
-def _explain_by_log(
-    fate: Fate,
-    positions: tuple[int, ...],
-    log: LogHoldings,
-    before: Postings,
-    after: Postings,
-    causes: ReasonSearch,
-    texts: Sequence[str],
-    is_common: NDArray[np.bool_],
-    k: int,
-) -> Fate:
-    """Say how many people hold the combination in the log and, if they are enough, why they lost the term."""
-    in_log = before.people_holding(positions)
-    fate = replace(fate, people_in_log=in_log)
-    if in_log >= k and len(positions) == 1:
-        lost, in_pairs = log.count_lost(before, after, positions[0], is_common, k)
-        fate = replace(fate, lost=lost, lost_in_pairs=in_pairs)
-    if in_log >= k and (cause := causes.smallest(positions[0])) is not None:
-        fate = replace(fate, cause=_named(texts, (positions[0], *cause.others)), people_of_cause=cause.people)
-    return fate
-
-
-def _explain_by_inference(
-    fate: Fate,
-    history: int,
-    after: Postings,
-    kept: Sequence[int],
-    position: int,
-    texts: Sequence[str],
-    find_reason: Reasons,
-    log: LogHoldings,
-) -> Fate:
-    """Say what would follow too surely if the term were put back."""
-    released = int(np.append(np.flatnonzero(log.released_from == history), -1)[0])
-    owner = after.owner
-    if released < 0:  # nothing of the history was released: it would be a new one
-        released, owner = len(owner), np.append(owner, log.rows.owner[history])
-    found = find_reason(after.of, owner, released, kept, position, texts)
-    if found is None:
+    def _explain_by_log(self, fate: Fate, positions: tuple[int, ...]) -> Fate:
+        """Say how many people hold the combination in the log and, if they are enough, why they lost the term."""
+        in_log = self._before.people_holding(positions)
+        fate = replace(fate, people_in_log=in_log)
+        if in_log >= self._k and len(positions) == 1:
+            lost, in_pairs = self._log.count_lost(self._before, self._after, positions[0], self._is_common, self._k)
+            fate = replace(fate, lost=lost, lost_in_pairs=in_pairs)
+        if in_log >= self._k and (cause := self._causes.smallest(positions[0])) is not None:
+            fate = replace(fate, cause=self._named((positions[0], *cause.others)), people_of_cause=cause.people)
         return fate
-    known, term, having, holders = found
-    return replace(fate, known=_named(texts, known), sensitive=texts[term], having=having, holders=holders)
+
+    def _explain_by_inference(self, fate: Fate, position: int, find_reason: Reasons) -> Fate:
+        """Say what would follow too surely if the term were put back."""
+        released = int(np.append(np.flatnonzero(self._log.released_from == self._history), -1)[0])
+        owner = self._after.owner
+        if released < 0:  # nothing of the history was released: it would be a new one
+            released, owner = len(owner), np.append(owner, self._log.rows.owner[self._history])
+        found = find_reason(self._after.of, owner, released, self._kept, position, self._texts)
+        if found is None:
+            return fate
+        known, term, having, holders = found
+        return replace(fate, known=self._named(known), sensitive=self._texts[term], having=having, holders=holders)

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
-from queryveil.core.memory_folder import Folder
+from queryveil.core.files import Folder
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
 from queryveil.histories.outcomes import Outcome
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
-from queryveil.market.table import FIGURES, Market, read_market, read_values
+from queryveil.market import FIGURES, Market, read_market, read_values
 from queryveil.methods.base import method_of
 from queryveil.methods.targets import TermValues, check_term_values
 from queryveil.release.atomic_folder import file_digest
@@ -27,6 +27,7 @@ from queryveil.semantics import SemanticOptions
 from queryveil.workflows.owner_lists import OWNER_LISTS
 from queryveil.workflows.requests import ReleaseRequest
 
+_NO_LIST = "--{} is for methods that {}, and {{}} does not; leave it out."
 _NO_START = "--start-from is for methods that delete terms, and {} does not; leave it out."
 _NO_VECTORS = "--vectors is for methods that compare meanings, and {} does not; leave it out."
 _NO_TAXONOMY = "--taxonomy is for methods that compare meanings, and {} does not; leave it out."
@@ -121,7 +122,7 @@ INPUTS: Mapping[str, str] = MappingProxyType(  # imported when a method takes th
 _REFUSALS = (
     ("term_values", "values", "--values is for methods that weigh terms, and {} does not; leave it out."),
     ("term_values", "market", "--market is for methods that weigh terms, and {} does not; leave it out."),
-    *((name, f"lists.{each.option}", each.refusal("{}")) for name, each in OWNER_LISTS.items()),
+    *((name, f"lists.{each.option}", _NO_LIST.format(each.option, each.methods)) for name, each in OWNER_LISTS.items()),
     ("weaker_release", "start_from", _NO_START),
     ("weaker_release", "start_from_private", _NO_START),
     ("network hierarchy", "semantics.taxonomy", _NO_TAXONOMY),

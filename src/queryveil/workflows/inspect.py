@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import IntArray
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.reader import Release, load_release
@@ -137,7 +137,7 @@ def show_person(release: Path, private: Path, person: str, *, progress: Progress
     return PersonView(loaded.manifest.kind, tuple(before), shown, pc.count_distinct(own["history"]).as_py(), len(units))
 
 
-def _people(private: Path) -> tuple[NDArray[np.int64], list[str], pa.Table]:
+def _people(private: Path) -> tuple[IntArray, list[str], pa.Table]:
     """Return the number of each history's person, the people in that order, and the histories."""
     membership = PrivateFolder(private).histories()
     encoded = membership["person"].combine_chunks().dictionary_encode()

@@ -10,12 +10,10 @@ from threading import Thread
 import numpy as np
 import pyarrow as pa
 
-from queryveil._version import __version__
-from queryveil.core.arrow import arrow_texts
+from queryveil.core.arrow import arrow_texts, release_freed_memory
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, MethodParameters, Views
-from queryveil.core.memory import release_freed_memory
-from queryveil.core.memory_folder import Folder, MemoryPath, folder_of
+from queryveil.core.files import Folder, MemoryPath, folder_of
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog
@@ -29,8 +27,8 @@ from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.histories.tokens import Tokenizer
 from queryveil.kinds.base import Counts, Kind, ReleaseContent
-from queryveil.kinds.private_folder import PrivateFolder, RunRecord, bind, write_private
-from queryveil.market.table import Market
+from queryveil.kinds.private_folder import PrivateFolder, bind, write_private
+from queryveil.market import Market
 from queryveil.methods.base import MethodTask, method_of
 from queryveil.release.atomic_folder import file_digest
 from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
@@ -38,12 +36,11 @@ from queryveil.release.reader import read_files
 from queryveil.release.writer import MemoryStaging, WrittenRows, open_staging, write_rows
 from queryveil.report.attacks import AttackReport
 from queryveil.semantics import SemanticOptions
-from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, plan_release
-from queryveil.workflows.excluded import RECORDED, refuse_published
+from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleaseRun, advise, plan_release, top_items
+from queryveil.workflows.excluded import refuse_published
 from queryveil.workflows.inputs import open_inputs
 from queryveil.workflows.measure import add_comparison, take_measures
 from queryveil.workflows.requests import AttackRequest, ReleaseRequest
-from queryveil.workflows.stop_words import advise, top_items
 
 _LARGE = 20_000_000  # bytes: smaller logs are read before anything could be loaded in the background
 
@@ -79,7 +76,8 @@ class LocalRun(ReleaseRun):
             release_freed_memory()
             self._kept = plan.kept_columns(outcome.found)
             self._content = plan.kind.encode(outcome, profiles, log, self._kept)
-            refuse_published(self._content.rows, source.excluded)
+            if source.excluded:
+                refuse_published(self._content.rows, source.excluded)
             release_freed_memory()
             steps = [] if log is None else [asdict(step) for step in log.steps.values()]
         self._profiles, self._outcome = profiles, outcome
@@ -114,21 +112,11 @@ class LocalRun(ReleaseRun):
 
     def _write_private(self, folder: Folder) -> None:
         """Write everything of the private folder."""
-        plan, source, profiles, content = self.plan, self.plan.source, self._profiles, self._content
+        source, profiles, content = self.plan.source, self._profiles, self._content
         paths = expand_paths(source.paths) if source.table is None else []
         files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
         more = {key: value for each in self._input_loaders for key, value in each.record.items()}
-        more |= {RECORDED: sorted(source.excluded)} if source.excluded else {}
-        run = RunRecord(
-            plan.seed,
-            str(plan.method),
-            plan.kind.name,
-            __version__,
-            self.engine,
-            files,
-            dict(plan.method.values),
-            more,
-        )
+        run = self.plan.run_record(self.engine, files, more)
         write_private(folder, profiles, content.release_ids, run, content.history_of)
         for each in self._input_loaders:
             each.write_private(folder, profiles, self._outcome, content)

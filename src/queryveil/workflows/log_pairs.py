@@ -12,16 +12,16 @@ import pyarrow.compute as pc
 
 from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
-from queryveil.core.log_pair import LogPair
+from queryveil.core.evidence import LogPair
 from queryveil.core.progress import Progress, silent
-from queryveil.engines import LogSource, QueryLog, open_log
+from queryveil.engines import LogSource, QueryLog, log_source, open_log
 from queryveil.histories.pairs import Sensitivity, documents_of_profiles, documents_of_texts, pair_logs, read_documents
 from queryveil.kinds.base import FOREIGN_LOG
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.logs.options import CleaningOptions, ReadingOptions
 from queryveil.measures.base import Comparison
 from queryveil.release.reader import Release
-from queryveil.workflows.requests import MeasureRequest, PairingOptions, log_source
+from queryveil.workflows.requests import MeasureRequest, PairingOptions
 
 # Another owner's logs are taken as they are; only rows that are clicks of one query are merged.
 MERGE_CLICKS_ONLY = CleaningOptions(scrub=False, bots=0)

@@ -3,52 +3,53 @@
 import glob
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as csv
+import pyarrow.compute as pc
 
-from queryveil.core.arrow import arrow_texts
+from queryveil.core.arrow import arrow_texts, as_array, csv_bytes, release_freed_memory
 from queryveil.core.display import alternatives
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import Evidence, Owners, ReleasedHistories
-from queryveil.core.files import check_new_file, write_new_file
-from queryveil.core.group_evidence import ReleasedVocabularies
-from queryveil.core.memory import release_freed_memory
-from queryveil.core.memory_folder import Folder, folder_of
+from queryveil.core.evidence import Evidence, LogPair, Owners, ReleasedHistories, ReleasedVocabularies
+from queryveil.core.files import Folder, check_new_file, folder_of, write_new_file
 from queryveil.core.names import Name, ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumn
+from queryveil.engines.local.files import expand_paths
 from queryveil.histories.build import assemble, build
 from queryveil.histories.profile_files import profiles_of
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import FOREIGN_LOG, PAIR_MEASURES, Counts, Kind
 from queryveil.kinds.private_folder import VECTORS, PrivateFolder, RunRecord
-from queryveil.market.table import Market, read_market
+from queryveil.market import Market, read_market
 from queryveil.measures import NEEDS_INDEX, NEEDS_MARKET, measure_of
 from queryveil.measures.base import Comparison
-from queryveil.release.atomic_folder import prepare_target, write_folder
+from queryveil.release.atomic_folder import file_digest, prepare_target, write_folder
 from queryveil.release.manifest import Manifest
 from queryveil.release.reader import Release, load_release
 from queryveil.semantics import SemanticOptions
-from queryveil.workflows.clicks import CLICK_COLUMNS, read_clicks
 from queryveil.workflows.excluded import recorded_terms
-from queryveil.workflows.original_log import are_same_files, find_people, refuse_other_counts
 from queryveil.workflows.requests import MeasureRequest
 
 if TYPE_CHECKING:
-    from queryveil.core.log_pair import LogPair
     from queryveil.measures.vocabularies import Vocabularies
+    from queryveil.search.evaluation.clicks import ClickLog
     from queryveil.search.evaluation.variants import SearchEvaluation
 
 _QRELS = "qrels.txt"  # by which a folder of rankings is recognised
+CLICK_COLUMNS = (KeptColumn("url"), KeptColumn("rank"))
+_NO_CLICKS = (
+    "clicks: the log has no address of a clicked result; name its column by --columns url=COLUMN, or measure search, "
+    "which needs none."
+)
 
 
 def measure(request: MeasureRequest, progress: Progress = silent) -> list[Score]:
@@ -127,106 +128,94 @@ def _measure_release(
     private = None if request.private is None else PrivateFolder(folder_of(request.private))
     run = None if private is None else private.check_belongs(release.manifest.content_sha256)
     evidence = release.kind.read_evidence(release.rows, private, release.manifest.floor)
-    rng, rankings = np.random.default_rng(request.seed), _add_search(evidence, release, private, request)
+    measured = _MeasuredRelease(release, private, run, request, progress, evidence)
+    rng, rankings = np.random.default_rng(request.seed), measured.add_search()
     with ExitStack() as stack:
-        keep = CLICK_COLUMNS if any(measure_of(each).needs_clicks for each in measures) else ()
-        _add_original(evidence, release, private, run, request, stack, progress, keep)
-        _add_pair(evidence, release, private, request, needs_model(measures), progress)
+        measured.add_original(stack, CLICK_COLUMNS if any(measure_of(each).needs_clicks for each in measures) else ())
+        evidence.add(LogPair, lambda: measured.pair(needs_model=needs_model(measures)))
         if run is None or not are_same_files(run, request.original(release.manifest.cleaning.cleaning())):
             evidence.get(Profiles)  # refuses another log, whatever the measures look at
         scores = take_measures(measures, evidence, rng, progress)
         if request.people is not None:
-            from queryveil.core.log_pair import LogPair
-
             write_people(evidence.get(LogPair), measures, request)
     if request.trec is not None and rankings:
         _write_rankings(request.trec, rankings[0], evidence, rng)
     return scores
 
 
-def _add_original(
-    evidence: Evidence,
-    release: Release,
-    private: PrivateFolder | None,
-    run: RunRecord | None,
-    request: MeasureRequest,
-    stack: ExitStack,
-    progress: Progress,
-    also_keep: tuple[KeptColumn, ...],
-) -> None:
-    """Let measures look at the log, which is cleaned in the way that the manifest says; the stack closes it."""
-    cleaning = release.manifest.cleaning.cleaning()
-    meaning = release.manifest.cleaning.meaning  # how terms were compared when the release was made
-    kept = release.manifest.kept or NOTHING_KEPT
-    excluded = recorded_terms(release.manifest, run)
-    source = request.original(cleaning, (*kept.columns, *also_keep), excluded)
+@dataclass(frozen=True, eq=False)
+class _MeasuredRelease:
+    """A release and its private folder, from which the evidence of measures is built when one looks at it."""
 
-    def map_histories(owners: Owners) -> IntArray:
-        positions = None if private is None else private.positions_in(evidence.get(Profiles))
-        return owners.history if positions is None else positions[owners.history]
+    release: Release
+    private: PrivateFolder | None
+    run: RunRecord | None
+    request: MeasureRequest
+    progress: Progress
+    evidence: Evidence
 
-    evidence.add(QueryLog, lambda: stack.enter_context(open_log(source, progress=progress)))
-    evidence.add(Profiles, lambda: _read_original(evidence, release, private, source, progress))
-    add_comparison(
-        evidence,
-        release.kind,
-        release.manifest,
-        market=None if request.market is None else read_market(request.market, cleaning.charset),
-        meaning=None
-        if meaning is None
-        else replace(
-            SemanticOptions(**meaning), taxonomy=request.taxonomy, vectors=_own_vectors(private), excluded=excluded
-        ),
-        map_histories=map_histories,
-        progress=progress,
-    )
+    def add_original(self, stack: ExitStack, also_keep: tuple[KeptColumn, ...]) -> None:
+        """Let measures look at the log, which is cleaned in the way that the manifest says; the stack closes it."""
+        manifest, request, private, evidence = self.release.manifest, self.request, self.private, self.evidence
+        cleaning, recorded = manifest.cleaning.cleaning(), manifest.cleaning.meaning
+        excluded = recorded_terms(manifest, self.run)
+        source = request.original(cleaning, (*(manifest.kept or NOTHING_KEPT).columns, *also_keep), excluded)
+        meaning = None
+        if recorded is not None:  # how terms were compared when the release was made, maybe by the user's vectors
+            file = None if private is None else private.path / VECTORS
+            vectors: Any = file if file is not None and file.is_file() else None
+            given = {"taxonomy": request.taxonomy, "vectors": vectors, "excluded": excluded}
+            meaning = replace(SemanticOptions(**recorded), **given)
 
+        def map_histories(owners: Owners) -> IntArray:
+            positions = None if private is None else private.positions_in(evidence.get(Profiles))
+            return owners.history if positions is None else positions[owners.history]
 
-def _own_vectors(private: PrivateFolder | None) -> Any:
-    """Return the file of the vectors by which the release was made, if these were the user's."""
-    file = None if private is None else private.path / VECTORS
-    return file if file is not None and file.is_file() else None
+        evidence.add(QueryLog, lambda: stack.enter_context(open_log(source, progress=self.progress)))
+        evidence.add(Profiles, lambda: self._read_original(source))
+        market = None if request.market is None else read_market(request.market, cleaning.charset)
+        more: dict[str, Any] = {"market": market, "meaning": meaning, "map_histories": map_histories}
+        add_comparison(evidence, self.release.kind, manifest, **more, progress=self.progress)
 
+    def _read_original(self, source: LogSource) -> Profiles:
+        """Return the profiles of the log, which must be the one that the release was made from."""
+        kind = self.release.kind
+        profiles = profiles_of(source) if kind.reads_profile_files else None
+        if profiles is None:
+            profiles = build(self.evidence.get(QueryLog), unit=kind.unit, progress=self.progress)
+        if self.private is not None:
+            find_people(self.private.histories(), profiles, is_ordered=False)
+        refuse_other_counts(self.release.manifest, Counts.of(profiles))
+        return profiles
 
-def _read_original(
-    evidence: Evidence, release: Release, private: PrivateFolder | None, source: LogSource, progress: Progress
-) -> Profiles:
-    """Return the profiles of the log, which must be the one that the release was made from."""
-    kind = release.kind
-    profiles = profiles_of(source) if kind.reads_profile_files else None
-    if profiles is None:
-        profiles = build(evidence.get(QueryLog), unit=kind.unit, progress=progress)
-    if private is not None:
-        find_people(private.histories(), profiles, is_ordered=False)
-    refuse_other_counts(release.manifest, Counts.of(profiles))
-    return profiles
-
-
-def _add_pair(
-    evidence: Evidence,
-    release: Release,
-    private: PrivateFolder | None,
-    request: MeasureRequest,
-    needs_model: bool,
-    progress: Progress,
-) -> None:
-    """Let measures look at log and release person by person."""
-    from queryveil.core.log_pair import LogPair
-
-    kind, pairing = release.kind, request.pairing
-
-    def pair() -> LogPair:
+    def pair(self, *, needs_model: bool) -> LogPair:
+        """Return log and release person by person."""
         from queryveil.workflows.log_pairs import pair_release, pair_terms
 
+        kind, pairing = self.release.kind, self.request.pairing
         if kind.unit == "term" and kind.match(pairing.match) == "terms":
-            return pair_terms(evidence.get(Comparison), pairing, needs_model=needs_model)
-        log = evidence.get(QueryLog)
-        return pair_release(release, log, pairing, private, needs_model=needs_model, progress=progress)
+            return pair_terms(self.evidence.get(Comparison), pairing, needs_model=needs_model)
+        log, progress = self.evidence.get(QueryLog), self.progress
+        return pair_release(self.release, log, pairing, self.private, needs_model=needs_model, progress=progress)
 
-    evidence.add(LogPair, pair)
+    def add_search(self) -> "list[SearchEvaluation]":
+        """Let measures open an index and read clicks, if one was given; return the list that rankings are added to."""
+        rankings: list[SearchEvaluation] = []
+        if self.request.index is not None:
+            from queryveil.measures.utility.search import SearchInputs
+            from queryveil.search.evaluation.group_profiles import PublicationRule
+            from queryveil.search.index import open_index
+
+            index, rule = self.request.index, PublicationRule.of(resolve("method", self.release.manifest.method))
+            self.evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, rankings.append))
+        if self.request.index is not None and (private := self.private) is not None:
+            from queryveil.search.evaluation.clicks import ClickLog
+
+            self.evidence.add(ClickLog, lambda: read_clicks(self.evidence.get(QueryLog), private))
+        return rankings
 
 
-def write_people(pair: "LogPair", measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
+def write_people(pair: LogPair, measures: Sequence[ResolvedName], request: MeasureRequest) -> None:
     """Write the figures of every person as CSV if requested; it names people, so only its owner can read it."""
     if request.people is None:
         return
@@ -235,9 +224,8 @@ def write_people(pair: "LogPair", measures: Sequence[ResolvedName], request: Mea
         if measure_of(each).by_person:
             figures = measure_of(each).load_by_person()(pair, each)
             columns[str(each)] = pa.array(figures, mask=np.isnan(figures))
-    sink = pa.BufferOutputStream()
-    csv.write_csv(pa.table(columns), sink, csv.WriteOptions(quoting_style="needed"))
-    write_new_file(request.people, sink.getvalue().to_pybytes(), overwrite=request.force, mode=0o600)
+    data = csv_bytes(pa.table(columns), quoting_style="needed")
+    write_new_file(request.people, data, overwrite=request.force, mode=0o600)
 
 
 def take_measures(
@@ -351,25 +339,6 @@ def _check_search(request: MeasureRequest, measures: Sequence[ResolvedName]) -> 
         prepare_target(request.trec, _QRELS, force=False)
 
 
-def _add_search(
-    evidence: Evidence, release: Release, private: PrivateFolder | None, request: MeasureRequest
-) -> "list[SearchEvaluation]":
-    """Let measures open an index and read clicks, if an index was given; return the list that rankings are added to."""
-    rankings: list[SearchEvaluation] = []
-    if request.index is not None:
-        from queryveil.measures.utility.search import SearchInputs
-        from queryveil.search.evaluation.group_profiles import PublicationRule
-        from queryveil.search.index import open_index
-
-        index, rule = request.index, PublicationRule.of(resolve("method", release.manifest.method))
-        evidence.add(SearchInputs, lambda: SearchInputs(open_index(index), rule, rankings.append))
-    if request.index is not None and private is not None:
-        from queryveil.search.evaluation.clicks import ClickLog
-
-        evidence.add(ClickLog, lambda: read_clicks(evidence.get(QueryLog), private))
-    return rankings
-
-
 def _write_rankings(out: Path, rankings: "SearchEvaluation", evidence: Evidence, rng: np.random.Generator) -> None:
     """Write rankings as TREC files, for the owner only: they are computed from people's own profiles."""
     from queryveil.measures.utility.search import SearchInputs
@@ -377,3 +346,65 @@ def _write_rankings(out: Path, rankings: "SearchEvaluation", evidence: Evidence,
 
     documents = evidence.get(SearchInputs).index.documents
     write_folder(out, trec_files(rankings, documents.ids, rng), _QRELS, force=False, secret=True)
+
+
+def read_clicks(log: QueryLog, private: PrivateFolder) -> "ClickLog":
+    """Return the clicks of the people of a release; `log` was opened with the columns of clicks."""
+    from queryveil.search.evaluation.clicks import ClickLog
+
+    url, rank = CLICK_COLUMNS
+    if not log.has_values(url):
+        raise InputError(_NO_CLICKS)
+    logged = f"TRY_CAST({rank.sql} AS DOUBLE)" if rank.name in log.columns else "CAST(NULL AS DOUBLE)"
+    table = log.connection.query_table(
+        f"SELECT people.person, query, {url.sql} AS url, CASE WHEN {logged} >= 1 THEN {logged} END AS logged"
+        f" FROM queries JOIN people ON people.id = queries.person WHERE {url.sql} IS NOT NULL"
+    )
+    persons = private.histories()["person"].combine_chunks()
+    number = pc.index_in(table["person"].cast(persons.type), persons)
+    rows = table.set_column(0, "person", number)
+    rows = rows.filter(pc.is_valid(rows["person"])).sort_by(
+        [(name, "ascending") for name in ("person", "query", "url")]
+    )
+    return ClickLog(
+        as_array(rows["person"]).astype(np.int64),
+        tuple(rows["query"].to_pylist()),
+        tuple(rows["url"].to_pylist()),
+        as_array(pc.fill_null(rows["logged"].cast(pa.float64()), np.nan)),
+    )
+
+
+def are_same_files(run: RunRecord, source: LogSource) -> bool:
+    """Return whether the files of a log are known to be those that a run read, by their digests."""
+    digests = [file_digest(path) or "" for path in expand_paths(source.paths)] if source.table is None else [""]
+    return all(digests) and sorted(digests) == sorted(str(each.get("sha256")) for each in run.inputs)
+
+
+def refuse_other_counts(manifest: Manifest, found: Counts) -> None:
+    """Refuse a log that has other counts than the manifest says of the one that the release was made from."""
+    stated, meaning = manifest.counts["before"], manifest.cleaning.meaning or {}
+    wrong = [name for name, number in found.record().items() if stated.get(name) != number]
+    if wrong and meaning.get("unknown_terms") != "drop":  # else the method saw fewer terms
+        raise InputError(
+            f"--against: this is not the log that the release was made from, it has another number of "
+            f"{', '.join(wrong)}; give that one."
+        )
+
+
+def find_people(membership: pa.Table, profiles: Profiles, *, is_ordered: bool) -> IntArray:
+    """Return the number in the log of the person behind every history of the private folder.
+
+    If it is ordered, the log must have the same histories in the same order.
+    """
+    person = pc.fill_null(pc.index_in(membership["person"], pa.array(profiles.persons, pa.string())), -1)
+    found = as_array(person.combine_chunks().cast(pa.int64()))
+    if not (found >= 0).any():
+        raise InputError(
+            "--against: nobody in this log is behind the release; give the log that the release was made from."
+        )
+    is_same = bool((found >= 0).all()) and len(np.unique(found)) == profiles.n_people
+    if not is_same or (is_ordered and not np.array_equal(found, profiles.owner)):
+        raise InputError(
+            "--against: this is not the log that the release was made from, other people are in it; give that one."
+        )
+    return found

@@ -14,7 +14,7 @@ from typing import Any
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import ResolvedName
-from queryveil.core.options import LocalPath, OptionGroup, option
+from queryveil.core.options import OptionGroup, optional_file
 from queryveil.guarantees import guarantee_of
 from queryveil.release.manifest import Manifest
 
@@ -29,10 +29,6 @@ class OwnerList:
     method_input: str  # "module:class" of a `ListInput`
     evidence: str  # "module:function", called as `add_lists` calls it
     reasons: str = ""  # "module:function", called as `reasons` calls it, if terms that k people share may be forbidden
-
-    def refusal(self, method: object) -> str:
-        """Say that a method does not take it."""
-        return f"--{self.option} is for methods that {self.methods}, and {method} does not; leave it out."
 
 
 OWNER_LISTS: Mapping[str, OwnerList] = MappingProxyType(
@@ -50,7 +46,7 @@ OWNER_LISTS: Mapping[str, OwnerList] = MappingProxyType(
             "a list of sensitive terms",
             "queryveil.workflows.sensitive_terms_input:SensitiveTermsInput",
             "queryveil.workflows.sensitive_terms:add_sensitive_terms",
-            "queryveil.workflows.explain_inference:reasons",
+            "queryveil.workflows.sensitive_terms:reasons",
         ),
     }
 )
@@ -61,13 +57,11 @@ class OwnerLists(OptionGroup):
     """The files of these lists."""
 
     panel = "Inputs of methods and measures"
-    places: Path | None = option(
-        None, LocalPath(), "More places, one on each line, for methods that look for places; to verify, the same list."
+    places: Path | None = optional_file(
+        "More places, one on each line, for methods that look for places; to verify, the same list."
     )
-    sensitive: Path | None = option(
-        None,
-        LocalPath(),
-        "Sensitive terms, one on each line, for a bound h on inference; unless given, the bundled model says.",
+    sensitive: Path | None = optional_file(
+        "Sensitive terms, one on each line, for a bound h on inference; unless given, the bundled model says."
     )
 
     def only(self, names: Collection[str]) -> "OwnerLists":

@@ -20,7 +20,7 @@ from queryveil.histories.build import build
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Counts
 from queryveil.logs.generate import generate
-from queryveil.market.table import read_market
+from queryveil.market import read_market
 from queryveil.release.atomic_folder import prepare_target, write_folder
 from queryveil.report.reproduction import Reproduction, render_reproduction
 from queryveil.workflows.requests import IndexRequest, ReproduceRequest

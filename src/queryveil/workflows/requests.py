@@ -4,7 +4,6 @@ The command line, the Python API and the REST service build requests with `from_
 that is slow to import, so that `--help` is fast.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,14 @@ from queryveil.core.options import (
     Place,
     TextName,
     option,
+    optional_file,
+    optional_place,
     required,
 )
-from queryveil.engines import EngineOptions, LogSource, QueryLog
+from queryveil.engines import EngineOptions, LogSource, QueryLog, log_source
 from queryveil.engines.kept_columns import KeptColumn, parse_kept_columns
 from queryveil.logs.options import CleaningOptions, ColumnRoles, ReadingOptions
-from queryveil.search.ranking_settings import BLENDED, ENGINES, RANKINGS, SPREAD, RankingSettings, ranking_settings
+from queryveil.search.ranking_settings import ENGINES, SPREAD, RankingOptions
 from queryveil.semantics import SemanticOptions, WeightOptions
 from queryveil.workflows.owner_lists import OwnerLists
 
@@ -39,25 +40,6 @@ _MARKET = "A market table (columns term, bid, clicks, impressions)."
 _TAXONOMY = "The taxonomy by which vocabularies were made, if by one."
 _EXCLUDED = "Terms that are never published, one on each line; a query that would be released whole goes with its term."
 _MEASURES = "What to measure (queryveil list measures); may be repeated."
-
-
-def log_source(
-    log: Any,
-    reading: ReadingOptions,
-    cleaning: CleaningOptions,
-    keep: tuple[KeptColumn, ...] = (),
-    excluded: frozenset[str] = frozenset(),
-) -> LogSource:
-    """Return a log and how to open it; it is a file, files, a pandas, Polars or Arrow table, or an open log."""
-    if isinstance(log, QueryLog):
-        return replace(log.source, cleaning=cleaning, keep=keep, excluded=excluded)
-    files = [log] if isinstance(log, Location) else log
-    if isinstance(files, Sequence) and all(isinstance(file, Location) for file in files):
-        paths, uris = tuple(map(Path, files)), tuple(map(str, files))
-        return LogSource(paths, reading, cleaning, keep, uris=uris, excluded=excluded)
-    from queryveil.logs.frames import arrow_table
-
-    return LogSource((), reading, cleaning, keep, arrow_table(log), excluded=excluded)
 
 
 @dataclass(frozen=True)
@@ -80,24 +62,17 @@ class LogRequest(OptionGroup):
     @property
     def source(self) -> LogSource:
         """Return the log, which is given as files, as a table or as an open log, and how to open it."""
+        given = self.reading, self.cleaning, parse_kept_columns(getattr(self, "keep", ()))
+        if isinstance(self.log, QueryLog) and given != (ReadingOptions(), CleaningOptions(), ()):
+            raise InputError("an opened log has its options already; give them to read().")
+        opened = self.log.source if isinstance(self.log, QueryLog) else self.log
+        source = opened if isinstance(opened, LogSource) else log_source(opened, *given)
         exclude_terms: Path | None = getattr(self, "exclude_terms", None)
         if exclude_terms is None:
-            return self._source
-        from queryveil.logs.user_lists import read_terms
+            return source
+        from queryveil.logs.terms import read_terms
 
-        source = self._source
         return replace(source, excluded=read_terms(exclude_terms, source.cleaning.charset))
-
-    @property
-    def _source(self) -> LogSource:
-        given = self.reading, self.cleaning, parse_kept_columns(getattr(self, "keep", ()))
-        if isinstance(self.log, LogSource):
-            return self.log
-        if isinstance(self.log, QueryLog):
-            if given != (ReadingOptions(), CleaningOptions(), ()):
-                raise InputError("an opened log has its options already; give them to read().")
-            return self.log.source
-        return log_source(self.log, *given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,9 +103,7 @@ class ReleaseRequest(OpenRequest):
         TextName("method"), "The method, such as 'km(k=10, m=2)', 'linkability(p=0.4)' or 'vocabulary(k=5, eps=8)'."
     )
     out: Place = required(EnginePath(), "The folder of the release.", panel=_OUTPUT)
-    private: Place | None = option(
-        None, EnginePath(), "A folder for who is behind the release; keep it secret.", panel=_OUTPUT
-    )
+    private: Place | None = optional_place("A folder for who is behind the release; keep it secret.", panel=_OUTPUT)
     kind: str | None = option(
         None,
         FreeText(),
@@ -149,30 +122,22 @@ class ReleaseRequest(OpenRequest):
         "How many people must share a value of --keep, else it is left out; by default k of the guarantee.",
         panel=_OUTPUT,
     )
-    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.", panel=_INPUTS)
-    market: Path | None = option(None, LocalPath(), _MARKET, panel=_INPUTS)
+    values: Path | None = optional_file("Term values (columns term, value) for target=file.", panel=_INPUTS)
+    market: Path | None = optional_file(_MARKET, panel=_INPUTS)
     seed: int | None = option(None, COUNT, "Seed of the random generator, to repeat a run; by default a random one.")
-    start_from: Place | None = option(
-        None,
-        EnginePath(),
+    start_from: Place | None = optional_place(
         "A release of this log with smaller k or m; only what it kept is considered.",
         brings="start_from_private",
         panel=_INPUTS,
     )
-    start_from_private: Place | None = option(
-        None, EnginePath(), "The private folder of the --start-from release.", panel=_INPUTS
-    )
-    groups: Place | None = option(
-        None,
-        EnginePath(),
+    start_from_private: Place | None = optional_place("The private folder of the --start-from release.", panel=_INPUTS)
+    groups: Place | None = optional_place(
         "An earlier release whose groups are extended: new people join, others move only if the guarantee requires it.",
         brings="groups_private",
         panel=_INPUTS,
     )
-    groups_private: Place | None = option(
-        None, EnginePath(), "The private folder of the --groups release.", panel=_INPUTS
-    )
-    exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
+    groups_private: Place | None = optional_place("The private folder of the --groups release.", panel=_INPUTS)
+    exclude_terms: Path | None = optional_file(_EXCLUDED, panel=_INPUTS)
     attacks: tuple[str | Name, ...] = option(
         (),
         TextName("attack"),
@@ -183,8 +148,8 @@ class ReleaseRequest(OpenRequest):
     )
     title: str = option("", Line(), "A title for the report, which is published with it.", panel=_OUTPUT)
     dataset: str = option("", Line(), "What the log is, in a few words for the report and the manifest.", panel=_OUTPUT)
-    sign_key: Path | None = option(
-        None, LocalPath(), "An Ed25519 private key (PEM) by which the manifest is signed.", panel=_OUTPUT
+    sign_key: Path | None = optional_file(
+        "An Ed25519 private key (PEM) by which the manifest is signed.", panel=_OUTPUT
     )
     force: bool = option(False, Flag(), "Replace an existing release and its private folder.", panel=_OUTPUT)
     lists: OwnerLists = field(default_factory=OwnerLists)
@@ -202,11 +167,11 @@ class VerifyRequest(OptionGroup):
     claim: str | Name | None = option(
         None, TextName("guarantee"), "The guarantee to check, such as 'km(k=10, m=2)'; a release states its own."
     )
-    private: Place | None = option(None, EnginePath(), "The private folder: people are counted instead of histories.")
-    exclude_terms: Path | None = option(
-        None, LocalPath(), "The list of excluded terms that the release was made with: none of them may be published."
+    private: Place | None = optional_place("The private folder: people are counted instead of histories.")
+    exclude_terms: Path | None = optional_file(
+        "The list of excluded terms that the release was made with: none of them may be published."
     )
-    key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
+    key: Path | None = optional_file("The Ed25519 public key (PEM) of who must have signed the manifest.")
     lists: OwnerLists = field(default_factory=OwnerLists)
     engine_options: EngineOptions = field(default_factory=EngineOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -217,8 +182,8 @@ class HandOverRequest(OptionGroup):
     """Base of requests that make something of a release for others, after verifying it."""
 
     release: Path = required(LocalPath(), "A release folder, or an export of one.", is_argument=True)
-    private: Path | None = option(None, LocalPath(), "The private folder: people are counted instead of histories.")
-    key: Path | None = option(None, LocalPath(), "The Ed25519 public key (PEM) of who must have signed the manifest.")
+    private: Path | None = optional_file("The private folder: people are counted instead of histories.")
+    key: Path | None = optional_file("The Ed25519 public key (PEM) of who must have signed the manifest.")
     lists: OwnerLists = field(default_factory=OwnerLists)
 
 
@@ -227,7 +192,7 @@ class ExportRequest(HandOverRequest):
     """Write the rows of a verified release in a form that other programs read."""
 
     to: str = required(Word(("csv", "tsv", "jsonl", "parquet")), "the form of the rows")
-    out: Path | None = option(None, LocalPath(), "The folder of the export; RELEASE-csv next to it unless given.")
+    out: Path | None = optional_file("The folder of the export; RELEASE-csv next to it unless given.")
     force: bool = option(False, Flag(), "Replace an existing export.")
 
 
@@ -235,9 +200,9 @@ class ExportRequest(HandOverRequest):
 class DatasheetRequest(HandOverRequest):
     """Describe a verified release for those who receive it."""
 
-    owner: Path | None = option(None, LocalPath(), "What only the owner knows (TOML); --template shows the fields.")
-    attacks: Path | None = option(None, LocalPath(), "The results of attacks on this release (attack --json).")
-    out: Path | None = option(None, LocalPath(), "The file: .md or .html; printed as Markdown unless given.")
+    owner: Path | None = optional_file("What only the owner knows (TOML); --template shows the fields.")
+    attacks: Path | None = optional_file("The results of attacks on this release (attack --json).")
+    out: Path | None = optional_file("The file: .md or .html; printed as Markdown unless given.")
     template: bool = option(False, Flag(), "Give an empty file for --owner in place of the datasheet.")
     force: bool = option(False, Flag(), "Replace an existing file.")
 
@@ -247,21 +212,17 @@ class PairingOptions(OptionGroup):
     """How the queries of a released log are matched with the original, and how their sensitivity is estimated."""
 
     panel = "Pairs of queries"
-    map: Path | None = option(
-        None, LocalPath(), "Who is who where ids differ: CSV with the columns original, released."
-    )
+    map: Path | None = optional_file("Who is who where ids differ: CSV with the columns original, released.")
     match: str | None = option(
         None,
         FreeText(),
         "When a released query stands for an original one: exact, words, partial or terms; exact unless given, for "
         "releases of terms what they allow.",
     )
-    model: Path | None = option(
-        None,
-        LocalPath(),
-        "A sensitivity model; `bayes` for the bundled naive Bayes, the bundled model of queries unless given.",
+    model: Path | None = optional_file(
+        "A sensitivity model; `bayes` for the bundled naive Bayes, the bundled model of queries unless given."
     )
-    words: Path | None = option(None, LocalPath(), "Sensitive words of your own, one on each line.")
+    words: Path | None = optional_file("Sensitive words of your own, one on each line.")
     release_format: str = option("", FreeText(), "The format of a released log; guessed unless given.")
     release_columns: str = option("", ColumnRoles(), "The columns of a released log, as in --columns.")
 
@@ -274,19 +235,17 @@ class MeasureRequest(OptionGroup):
         ReleaseOrLog(), "A release folder, or any released log.", is_argument=True, brings="private"
     )
     against: Any = required(AnyObject(), "Files of the log it was made from.", is_repeatable=True)
-    private: Place | None = option(None, EnginePath(), "The release's private folder.")
+    private: Place | None = optional_place("The release's private folder.")
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
-    market: Path | None = option(None, LocalPath(), _MARKET, panel=_INPUTS)
-    taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY, panel=_INPUTS)
-    index: Path | None = option(
-        None, LocalPath(), "An index (queryveil index) in which the measures search and clicks search.", panel=_INPUTS
+    market: Path | None = optional_file(_MARKET, panel=_INPUTS)
+    taxonomy: Path | None = optional_file(_TAXONOMY, panel=_INPUTS)
+    index: Path | None = optional_file(
+        "An index (queryveil index) in which the measures search and clicks search.", panel=_INPUTS
     )
-    trec: Path | None = option(
-        None, LocalPath(), "A new folder for the rankings of search or clicks, as run and qrels files.", panel=_OUTPUT
+    trec: Path | None = optional_file(
+        "A new folder for the rankings of search or clicks, as run and qrels files.", panel=_OUTPUT
     )
-    people: Path | None = option(
-        None, LocalPath(), "A CSV file for the figures of every person; it names people.", panel=_OUTPUT
-    )
+    people: Path | None = optional_file("A CSV file for the figures of every person; it names people.", panel=_OUTPUT)
     seed: int = option(0, COUNT, "Seed of the random draws.")
     force: bool = option(False, Flag(), "Replace an existing file of --people.", panel=_OUTPUT)
     pairing: PairingOptions = field(default_factory=PairingOptions)
@@ -306,8 +265,8 @@ class AttackRequest(OptionGroup):
 
     release: Place = required(EnginePath(), "A release folder.", is_argument=True, brings="private")
     against: Any = required(AnyObject(), "Files of the log it was made from.", is_repeatable=True)
-    private: Place | None = option(
-        None, EnginePath(), "The release's private folder, which says who is behind it; every attack needs it."
+    private: Place | None = optional_place(
+        "The release's private folder, which says who is behind it; every attack needs it."
     )
     attacks: tuple[str | Name, ...] = option(
         (),
@@ -322,10 +281,10 @@ class AttackRequest(OptionGroup):
         "Files of a log of other people, for the control; by default people are taken out of the release.",
         is_repeatable=True,
     )
-    taxonomy: Path | None = option(None, LocalPath(), _TAXONOMY)
-    targets: int = option(5_000, COUNT, "The maximum number of people to attack.")
+    taxonomy: Path | None = optional_file(_TAXONOMY)
+    targets: int = option(5_000, Integer(minimum=1), "The maximum number of people to attack.")
     seed: int = option(0, COUNT, "Seed of the random draws.")
-    page: Path | None = option(None, LocalPath(), "An HTML page to write.", flag="--out", panel=_OUTPUT)
+    page: Path | None = optional_file("An HTML page to write.", flag="--out", panel=_OUTPUT)
     force: bool = option(False, Flag(), "Replace an existing page.", panel=_OUTPUT)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
 
@@ -340,16 +299,13 @@ class CompareRequest(LogRequest):
         flag="--method",
         is_repeatable=True,
     )
-    page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out", panel=_OUTPUT)
+    page: Path | None = optional_file("An HTML page with charts to write.", flag="--out", panel=_OUTPUT)
     measures: tuple[str | Name, ...] = option((), TextName("measure"), _MEASURES, flag="--measure", is_repeatable=True)
-    values: Path | None = option(None, LocalPath(), "Term values (columns term, value) for target=file.", panel=_INPUTS)
-    market: Path | None = option(
-        None,
-        LocalPath(),
-        "A market table (columns term, bid, clicks, impressions) for targets and measures.",
-        panel=_INPUTS,
+    values: Path | None = optional_file("Term values (columns term, value) for target=file.", panel=_INPUTS)
+    market: Path | None = optional_file(
+        "A market table (columns term, bid, clicks, impressions) for targets and measures.", panel=_INPUTS
     )
-    exclude_terms: Path | None = option(None, LocalPath(), _EXCLUDED, panel=_INPUTS)
+    exclude_terms: Path | None = optional_file(_EXCLUDED, panel=_INPUTS)
     reuse: bool = option(True, Flag(), "Start a run from the result of the same run with a smaller m.")
     seed: int = option(0, COUNT, "Seed of every run.")
     force: bool = option(False, Flag(), "Replace an existing page.", panel=_OUTPUT)
@@ -374,13 +330,13 @@ class ReproduceRequest(LogRequest):
     log: Any = option(
         (), AnyObject(), "Files of a log of your own; may be repeated (burghardt: with --market).", is_repeatable=True
     )
-    market: Path | None = option(None, LocalPath(), "The log's market table (columns term, bid, clicks, impressions).")
+    market: Path | None = optional_file("The log's market table (columns term, bid, clicks, impressions).")
     like: str | None = option(None, FreeText(), "What a generated log resembles; as the paper unless given.")
     users: int | None = option(None, COUNT, "People of a generated log; zhu: people who take part, 720 unless given.")
-    index: Path | None = option(None, LocalPath(), "The index in which zhu's people search; else the bundled corpus.")
+    index: Path | None = optional_file("The index in which zhu's people search; else the bundled corpus.")
     seed: int = option(1, COUNT, "Seed of a generated log and of random runs.")
     algorithm: str = option("paper", FreeText(), "The algorithm of km.")
-    out: Path | None = option(None, LocalPath(), "A folder for a page with charts and all numbers as JSON.")
+    out: Path | None = optional_file("A folder for a page with charts and all numbers as JSON.")
     force: bool = option(False, Flag(), "Replace an existing folder.")
 
 
@@ -397,7 +353,7 @@ class ProfilesRequest(LogRequest):
 class DescribeRequest(LogRequest):
     """Describe a log in figures."""
 
-    page: Path | None = option(None, LocalPath(), "An HTML page with charts to write.", flag="--out")
+    page: Path | None = optional_file("An HTML page with charts to write.", flag="--out")
     force: bool = option(False, Flag(), "Replace an existing page.")
 
 
@@ -408,11 +364,8 @@ class GenerateRequest(OptionGroup):
     out: Path = required(LocalPath(), "The file to write; .gz is compressed.", is_argument=True)
     like: str = option("demo", FreeText(), "Which log it resembles: demo, altavista or aol.")
     users: int | None = option(None, COUNT, "How many people search.")
-    market_out: Path | None = option(
-        None,
-        LocalPath(),
-        "Also write a market table of the log's terms (CSV: term, bid, clicks, impressions).",
-        metavar="FILE",
+    market_out: Path | None = optional_file(
+        "Also write a market table of the log's terms (CSV: term, bid, clicks, impressions).", metavar="FILE"
     )
     seed: int = option(1, COUNT, "The same seed gives the same log.")
     force: bool = option(False, Flag(), "Replace existing files.")
@@ -453,30 +406,6 @@ class IndexRequest(OptionGroup):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankingOptions(OptionGroup):
-    """How the engine's documents are re-ranked by a profile."""
-
-    ranking: str = option(
-        BLENDED,
-        Word(tuple(RANKINGS)),
-        "blended: with the engine's score, everybody's profile and the query; paper: by the profile alone.",
-    )
-    blend: float | None = option(
-        None, Real(0, 1), "The weight of the engine's own score against the profile, from 0 to 1."
-    )
-    shrink: float | None = option(
-        None, Real(0, 1), "The weight of everybody's profile against the group's, from 0 to 1."
-    )
-    query_weight: float | None = option(
-        None, Real(0, 1), "The weight of the query's own terms next to the profile, from 0 to 1."
-    )
-
-    def settings(self) -> RankingSettings:
-        """Return the weights: those given, else those of the named ranking."""
-        return ranking_settings(self.ranking, blend=self.blend, shrink=self.shrink, query_weight=self.query_weight)
-
-
-@dataclass(frozen=True, kw_only=True)
 class SearchRequest(OptionGroup):
     """Search an index: unpersonalised, as a group of a release, or, for the owner of the profiles, as a person."""
 
@@ -484,7 +413,7 @@ class SearchRequest(OptionGroup):
     query: str = required(FreeText(), "What to search for.", is_argument=True)
     plain: bool = option(False, Flag(), "Search without a profile: the engine's own order.")
     group: int | None = option(None, COUNT, "As a group of --groups.", flag="--as-group")
-    groups: Place | None = option(None, EnginePath(), "A release of groups.")
+    groups: Place | None = optional_place("A release of groups.")
     everybody: bool = option(
         False,
         Flag(),
@@ -492,7 +421,7 @@ class SearchRequest(OptionGroup):
         flag="--as-everybody",
     )
     person: str | None = option(None, Identifier(), "As a person of --profiles.", flag="--as-user")
-    profiles: Path | None = option(None, LocalPath(), "A file of profiles (user, term, weight).")
+    profiles: Path | None = optional_file("A file of profiles (user, term, weight).")
     n: int = option(10, COUNT, "How many documents.", flag="--number", short="-n")
     depth: int = option(100, COUNT, "How many of the engine's documents are re-ranked.")
     reranking: RankingOptions = field(default_factory=RankingOptions)
@@ -542,17 +471,13 @@ class SensitivityRequest(OptionGroup):
     subject: str = required(
         FreeText(), "A CSV file (columns query, label) to train on; or the query.", is_argument=True
     )
-    out: Path | None = option(None, LocalPath(), "train: the model file to write.")
-    model: Path | None = option(
-        None,
-        LocalPath(),
-        "explain: a model file; `bayes` for the bundled naive Bayes, the bundled model of queries unless given.",
+    out: Path | None = optional_file("train: the model file to write.")
+    model: Path | None = optional_file(
+        "explain: a model file; `bayes` for the bundled naive Bayes, the bundled model of queries unless given."
     )
-    words: Path | None = option(None, LocalPath(), "explain: sensitive words of your own, one on each line.")
-    vectors: Path | None = option(
-        None,
-        LocalPath(),
-        "explain: word vectors of your own, by which words that the model lacks count like known ones.",
+    words: Path | None = optional_file("explain: sensitive words of your own, one on each line.")
+    vectors: Path | None = optional_file(
+        "explain: word vectors of your own, by which words that the model lacks count like known ones."
     )
     seed: int = option(0, COUNT, "train: seed of the folds.")
     force: bool = option(False, Flag(), "train: replace an existing model file.")

@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from queryveil.core.display import Brief
 from queryveil.core.errors import CorpusError, InputError, OutputError, ReleaseError, UnknownNameError
-from queryveil.core.files import write_file
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
-from queryveil.core.memory_folder import folder_of
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
+from queryveil.core.files import folder_of, write_errors_as_sentences, write_file
 from queryveil.core.options import EnginePath, Place
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import IntArray
 from queryveil.histories.profile_files import is_profile_file, read_profiles
 from queryveil.kinds.private_folder import PrivateFolder
 from queryveil.release.atomic_folder import NEW, move_into_place, open_workspace, prepare_target, recover_all
@@ -69,21 +68,22 @@ def index(request: IndexRequest, *, progress: Progress = silent) -> Indexed:
     old = open_index(target) if add else None
     found = find_corpus(corpus, request.form)
     built = NEW if request.engine is None else "index"
-    try:
-        with open_workspace(target) as workspace, closing(_IndexRun(workspace / built, old)) as run:
-            for batch in batches(read_documents(found, progress)):
-                run.add(batch)
-            if not run.builder.n_documents:
-                raise CorpusError(f"{corpus} has no document with text; give documents that have some.")
-            if run.n_added:
-                progress("writing", 0, 0)
-                run.builder.finish()
-                if request.engine is not None:
-                    _write_for_engine(workspace / NEW, open_index(workspace / built), DIALECTS[request.engine])
-                move_into_place(workspace, target, force=add or force)
-            return run.result(target, found.corpus.name, found.n_skipped)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror or error}; nothing was written.") from None
+    with (
+        write_errors_as_sentences(out, "nothing was written"),
+        open_workspace(target) as workspace,
+        closing(_IndexRun(workspace / built, old)) as run,
+    ):
+        for batch in batches(read_documents(found, progress)):
+            run.add(batch)
+        if not run.builder.n_documents:
+            raise CorpusError(f"{corpus} has no document with text; give documents that have some.")
+        if run.n_added:
+            progress("writing", 0, 0)
+            run.builder.finish()
+            if request.engine is not None:
+                _write_for_engine(workspace / NEW, open_index(workspace / built), DIALECTS[request.engine])
+            move_into_place(workspace, target, force=add or force)
+        return run.result(target, found.corpus.name, found.n_skipped)
 
 
 def _write_for_engine(folder: Path, index: Index, dialect: EngineDialect) -> None:
@@ -381,7 +381,7 @@ class People:
         return len(self._members.group)
 
     @property
-    def n_terms(self) -> NDArray[np.int64]:
+    def n_terms(self) -> IntArray:
         """Return how many terms everybody's profile has."""
         return np.diff(self._members.indptr)
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
-from queryveil.core.files import write_file
-from queryveil.core.memory_folder import Folder
+from queryveil.core.files import Folder, write_file
 from queryveil.core.names import declarations
 from queryveil.core.progress import Progress
 from queryveil.histories.outcomes import Outcome

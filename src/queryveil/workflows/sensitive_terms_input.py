@@ -8,7 +8,7 @@ from queryveil.core.display import counted
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Views
 from queryveil.lexicons.sensitive_terms import SensitiveTerms
-from queryveil.logs.user_lists import read_terms
+from queryveil.logs.terms import read_terms
 from queryveil.methods.base import method_of
 from queryveil.workflows.inputs import ListInput
 from queryveil.workflows.sensitive_terms import FLAG, INPUT, THRESHOLD, by_list, by_model

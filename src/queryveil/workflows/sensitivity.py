@@ -10,7 +10,7 @@ from queryveil.core.display import Brief
 from queryveil.core.errors import InputError
 from queryveil.core.files import check_replaceable, write_new_file
 from queryveil.core.progress import Progress, silent
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 from queryveil.sensitivity.model import Explanation, SensitivityModel, is_model, load_model, model_bytes
 from queryveil.sensitivity.topics import SENSITIVE, topic_of
 

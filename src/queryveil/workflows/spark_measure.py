@@ -32,8 +32,7 @@ from queryveil.release.manifest import MANIFEST_FILE
 from queryveil.release.reader import manifest_faults
 from queryveil.workflows import log_pairs
 from queryveil.workflows.excluded import recorded_terms
-from queryveil.workflows.measure import check_measure, needs_model, take_measures
-from queryveil.workflows.original_log import refuse_other_counts
+from queryveil.workflows.measure import check_measure, needs_model, refuse_other_counts, take_measures
 from queryveil.workflows.requests import MeasureRequest
 from queryveil.workflows.spark_verify import ClusterRelease, location_uri, require_spark_support, supported_names
 

@@ -6,11 +6,9 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from queryveil._version import __version__
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, Floor, MethodParameters, Views
-from queryveil.core.files import write_file
-from queryveil.core.memory_folder import MemoryPath
+from queryveil.core.files import MemoryPath, write_file
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress
 from queryveil.core.results import Score
@@ -35,13 +33,25 @@ from queryveil.release.manifest import CleaningRecord, Manifest, PartitionRecord
 from queryveil.release.spark_writer import StagedRelease, cluster_staging, ranked, write_private, write_rows
 from queryveil.release.writer import WrittenRows, prepare_targets
 from queryveil.semantics.network import Network
-from queryveil.workflows.anonymize import TOO_FEW, AppliedMethod, ReleasePlan, ReleaseRun, plan_release
-from queryveil.workflows.excluded import RECORDED, WOULD_PUBLISH, find_published
+from queryveil.workflows.anonymize import (
+    TOO_FEW,
+    TOP_TERMS,
+    AppliedMethod,
+    ReleasePlan,
+    ReleaseRun,
+    advise,
+    plan_release,
+)
+from queryveil.workflows.excluded import WOULD_PUBLISH, find_published
 from queryveil.workflows.inputs import ListInput, open_inputs
 from queryveil.workflows.requests import ReleaseRequest
-from queryveil.workflows.spark_verify import group_evidence, history_evidence, require_spark_support
-from queryveil.workflows.spark_vocabularies import open_network, published_frames
-from queryveil.workflows.stop_words import TOP_TERMS, advise
+from queryveil.workflows.spark_verify import (
+    group_evidence,
+    history_evidence,
+    open_network,
+    published_frames,
+    require_spark_support,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -164,12 +174,8 @@ class SparkRun(ReleaseRun):
         ]
         has_meaning = _takes_meaning(plan.method)
         more: dict[str, Any] = {"taxonomy": file_digest(meaning.taxonomy)} if has_meaning else {}
-        more |= {RECORDED: sorted(plan.source.excluded)} if plan.source.excluded else {}
         more |= {key: value for each in self._lists for key, value in each.record.items()}
-        parameters = dict(plan.method.values)
-        return RunRecord(
-            plan.seed, str(plan.method), plan.kind.name, __version__, self.engine, inputs, parameters, more
-        )
+        return plan.run_record(self.engine, inputs, more)
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Return what was written, as Spark reads it back, with its owners or members and what the method was given."""

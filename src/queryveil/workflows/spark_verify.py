@@ -4,13 +4,15 @@ import hashlib
 from collections.abc import Iterable, Iterator, Set
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from queryveil.core.errors import InputError, ReleaseError
-from queryveil.core.evidence import Evidence, Floor, MethodParameters
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, MethodParameters
+from queryveil.core.files import scratch, write_file
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
@@ -29,12 +31,14 @@ from queryveil.kinds.private_folder import (
     OTHER_HISTORIES,
     PROFILES,
     RUN_FILE,
+    TAXONOMY,
     PrivateFolder,
     RunRecord,
     check_belongs,
     read_run,
 )
 from queryveil.methods.base import Method
+from queryveil.methods.distributed.features import network_of
 from queryveil.release.exports import EXPORT_FILE
 from queryveil.release.manifest import MANIFEST_FILE, SIGNATURE_FILE, Manifest, decode_manifest
 from queryveil.release.reader import NOT_LISTED, column_faults, file_faults, manifest_faults, row_faults
@@ -48,10 +52,11 @@ from queryveil.release.verification import (
     run_faults,
     verify_claim,
 )
-from queryveil.workflows.excluded import check_excluded, find_published
+from queryveil.semantics import SemanticOptions
+from queryveil.semantics.network import Network, wordnet
+from queryveil.workflows.excluded import check_excluded, find_published, recorded_terms
 from queryveil.workflows.owner_lists import add_lists
 from queryveil.workflows.requests import VerifyRequest
-from queryveil.workflows.spark_vocabularies import check_vocabularies
 from queryveil.workflows.verify import add_network
 
 if TYPE_CHECKING:
@@ -153,11 +158,7 @@ def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitS
         faults = [*wrong_counts(counts, after, "rows"), *folder.row_faults()]
     if private is not None:
         _, membership, held, found = folder.private_side(private)
-        behind = membership.where("release_id IS NOT NULL")
-        behind = behind.selectExpr("release_id AS user", "person AS owner", *behind.columns)
-        users = items.select("user").distinct()
-        if not users.join(behind, "user", "anti").isEmpty() or behind.count() != users.count():
-            raise ReleaseError(OTHER_HISTORIES.format(private))
+        behind = _released_members(items, membership, private)
         issued = folder.rows().selectExpr("user", f"{folder.rows().columns[1]} AS term").groupBy("user", "term").count()
         released = issued.withColumnRenamed("count", "n").join(behind.select("user", "history"), "user")
         joined = released.join(held, ["history", "term"], "left")
@@ -173,6 +174,16 @@ def _check_histories(folder: "ClusterRelease", private: str | None, stack: ExitS
             found += [] if different.isEmpty() else [WRONG_PARTITION]
         owners = behind.select("user", "owner")
     return history_evidence(folder.rows(), Floor(folder.manifest.floor), owners, stack), faults + found
+
+
+def _released_members(rows: "DataFrame", membership: "DataFrame", private: str) -> "DataFrame":
+    """Return the released part of a membership with the columns `user, owner`; it must be about the rows."""
+    behind = membership.where("release_id IS NOT NULL")
+    behind = behind.selectExpr("release_id AS user", "person AS owner", *behind.columns)
+    users = rows.select("user").distinct()
+    if not users.join(behind, "user", "anti").isEmpty() or behind.count() != users.count():
+        raise ReleaseError(OTHER_HISTORIES.format(private))
+    return behind
 
 
 def distinct_items(rows: "DataFrame") -> "DataFrame":
@@ -255,7 +266,9 @@ class ClusterRelease:
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file of the folder, None if there is none."""
-        path = f"{self.uri}/{name}"
+        return self._read(f"{self.uri}/{name}")
+
+    def _read(self, path: str) -> bytes | None:
         return self._storage.read(path) if self._storage.exists(path) else None
 
     def rows(self) -> "DataFrame":
@@ -309,8 +322,7 @@ class ClusterRelease:
 
     def read_private(self, private: str, name: str) -> bytes | None:
         """Return the bytes of a file of a private folder, None if there is none."""
-        path = f"{location_uri(private)}/{name}"
-        return self._storage.read(path) if self._storage.exists(path) else None
+        return self._read(f"{location_uri(private)}/{name}")
 
     def check_belongs(self, private: str) -> RunRecord:
         """Refuse a private folder that was made for other rows than the manifest names; return its record."""
@@ -341,3 +353,61 @@ def _digest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         digests = [hashlib.sha256(value.as_buffer()).hexdigest() for value in batch["content"]]
         yield pa.RecordBatch.from_pydict({"path": batch["path"], "sha256": pa.array(digests, pa.string())})
+
+
+def open_network(meaning: SemanticOptions, excluded: frozenset[str]) -> Network:
+    """Return the network that a method on Spark compares terms by; it publishes no excluded term."""
+    network = network_of(meaning) or wordnet()
+    return network.hide_names(excluded) if excluded else network
+
+
+def published_frames(
+    rows: "DataFrame", behind: "DataFrame | None", held: "DataFrame | None" = None
+) -> VocabularyFrames:
+    """Return published rows with those behind them (`user, owner`), where known; refuse damaged rows."""
+    names = ("user", "term", "count", "level")
+    if not rows.where(" OR ".join(f"{name} IS NULL" for name in names)).isEmpty():
+        raise ReleaseError("the release has rows in which something is missing; it is damaged.")
+    if not rows.where("count < 1 OR level < 0").isEmpty():
+        raise ReleaseError("the release has rows with a count below 1 or a level below 0; it is damaged.")
+    if not rows.groupBy("user", "term", "level").count().where("count > 1").isEmpty():
+        raise ReleaseError("the release has the same term of a history twice; it is damaged.")
+    owned = rows.selectExpr("*", "user AS owner") if behind is None else rows.join(behind, "user")
+    return VocabularyFrames(owned.select("owner", *names), behind is not None, held)
+
+
+def check_vocabularies(folder: "ClusterRelease", private: str | None, stack: ExitStack) -> tuple[Evidence, list[str]]:
+    """Return released vocabularies with their owners, and where the folders contradict each other."""
+    rows, after, manifest = folder.rows(), folder.manifest.counts["after"], folder.manifest
+    if rows.columns != list(folder.kind.columns):
+        raise ReleaseError("the data of the release does not have the columns of its kind; it is damaged.")
+    faults = folder.file_faults() or folder.row_faults()
+    if not faults:
+        n_rows, n_histories, n_terms = count_columns(rows, "1", "DISTINCT user", "DISTINCT term")
+        n_occurrences = int(rows.selectExpr("SUM(count)").collect()[0][0] or 0)
+        counts = {"histories": n_histories, "terms": n_terms, "pairs": n_rows, "occurrences": n_occurrences}
+        faults = wrong_counts(counts, after, "rows")
+    if private is None:
+        return Evidence(published_frames(rows, None), Floor(manifest.floor)), faults
+    run, membership, pairs, found = folder.private_side(private)
+    held = membership.join(pairs, "history").selectExpr("release_id AS user", "person AS owner", "term", "count")
+    behind = _released_members(rows, membership, private).select("user", "owner")
+    found += wrong_counts({"people": count_columns(behind, "DISTINCT owner")[0]}, after, "private folder")
+    evidence = Evidence(published_frames(rows, behind, held), Floor(manifest.floor))
+    evidence.add(MethodParameters, lambda: MethodParameters(run.parameters))
+    if manifest.cleaning.meaning is not None:
+        meaning = SemanticOptions(
+            network=manifest.cleaning.meaning["network"], taxonomy=_copy_taxonomy(folder, private, stack)
+        )
+        evidence.add(Network, partial(open_network, meaning, recorded_terms(manifest, run)))
+    return evidence, faults + found
+
+
+def _copy_taxonomy(folder: "ClusterRelease", private: str, stack: ExitStack) -> Path | None:
+    """Return a copy on this machine of the taxonomy in a private folder, removed at the end; None without one."""
+    data = folder.read_private(private, TAXONOMY)
+    if data is None:
+        return None
+    copy = stack.enter_context(scratch("taxonomy")) / TAXONOMY
+    write_file(copy, data, 0o600)
+    return copy

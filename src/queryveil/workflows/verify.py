@@ -10,11 +10,11 @@ import numpy as np
 
 from queryveil.core.errors import InputError, ReleaseError, UnverifiedError
 from queryveil.core.evidence import Evidence, Floor, ReleasedHistories
-from queryveil.core.memory_folder import Folder, folder_of
+from queryveil.core.files import Folder, folder_of
 from queryveil.core.names import ResolvedName, declarations, resolve
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Verdict
-from queryveil.engines import open_log
+from queryveil.engines import log_source, open_log
 from queryveil.guarantees import guarantee_of
 from queryveil.kinds.base import Kind
 from queryveil.kinds.private_folder import TAXONOMY, VECTORS, PrivateFolder
@@ -32,7 +32,7 @@ from queryveil.release.verification import (
 )
 from queryveil.workflows.excluded import check_excluded, find_in_rows, recorded_terms
 from queryveil.workflows.owner_lists import OwnerLists, add_lists
-from queryveil.workflows.requests import HandOverRequest, VerifyRequest, log_source
+from queryveil.workflows.requests import HandOverRequest, VerifyRequest
 
 _NO_CLEANING = CleaningOptions(scrub=False, duplicates="keep", bots=0)
 _NO_LISTS = OwnerLists()
@@ -152,11 +152,7 @@ def add_word_lists(evidence: Evidence, _: ResolvedName, places: Path | None, man
 
 
 def verify_file(
-    file: Any,
-    claim: ResolvedName,
-    reading: ReadingOptions,
-    lists: OwnerLists,
-    progress: Progress,
+    file: Any, claim: ResolvedName, reading: ReadingOptions, lists: OwnerLists, progress: Progress
 ) -> Verdict:
     """Read a file that is no release without cleaning and check a claim about it; every user is one history."""
     from queryveil.logs.files import take_sample

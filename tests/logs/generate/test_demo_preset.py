@@ -9,7 +9,7 @@ import pytest
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.lexicons.wordnet import load_wordnet
 from queryveil.logs.generate import GeneratedLog, generate
-from queryveil.logs.generate.topics import TOPICS, topic_phrases
+from queryveil.logs.generate.word_sources import TOPICS, topic_phrases
 
 USERS = 5_000
 GAP = 30 * 60

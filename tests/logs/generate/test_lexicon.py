@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from queryveil.logs.generate import ALTAVISTA, DEMO
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon, WeightedIds, repeated
-from queryveil.logs.generate.presets import ALTAVISTA, DEMO
 from queryveil.logs.generate.shape import LONGEST, Slot, Zipf
 from queryveil.logs.generate.word_sources import build_lexicon
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from queryveil.core.rows import indptr_of, row_numbers
+from queryveil.logs.generate import ALTAVISTA, AOL, DEMO
 from queryveil.logs.generate.lexicon import QueryLexicon
 from queryveil.logs.generate.people import draw_times, make_people
-from queryveil.logs.generate.presets import ALTAVISTA, AOL, DEMO
 from queryveil.logs.generate.shape import LogShape
 from queryveil.logs.generate.word_sources import build_lexicon
 

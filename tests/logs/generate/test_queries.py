@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from queryveil.core.rows import IntArray
+from queryveil.logs.generate import ALTAVISTA, DEMO
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon
 from queryveil.logs.generate.people import SyntheticPeople, make_people
-from queryveil.logs.generate.presets import ALTAVISTA, DEMO
 from queryveil.logs.generate.queries import QueryGenerator
 from queryveil.logs.generate.shape import LogShape, Slot
 from queryveil.logs.generate.word_sources import build_lexicon

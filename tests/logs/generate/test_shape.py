@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from queryveil.logs.generate.presets import DEMO, _combined
+from queryveil.logs.generate import DEMO, _combined
 from queryveil.logs.generate.shape import LONGEST, PatternTable, Slot
 
 N = 50_000

@@ -13,8 +13,7 @@ from queryveil.api import profiles, read
 from queryveil.core.progress import silent
 from queryveil.histories.build import assemble
 from queryveil.histories.profiles import Profiles
-from queryveil.logs.generate import GeneratedLog, generate
-from queryveil.logs.generate.presets import ALTAVISTA, AOL
+from queryveil.logs.generate import ALTAVISTA, AOL, GeneratedLog, generate
 from queryveil.logs.generate.writer import write_log
 from tests.builders import run_method
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from queryveil.logs.generate import DEMO
 from queryveil.logs.generate.lexicon import NOTHING, QueryLexicon
-from queryveil.logs.generate.presets import DEMO
 from queryveil.logs.generate.shape import LONGEST, Slot
 from queryveil.logs.generate.word_sources import build_lexicon
 from queryveil.logs.generate.writer import draw_results, make_rows

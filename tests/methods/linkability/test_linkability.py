@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.exchange import exchange_members
 from queryveil.kernels.grouping.greedy import LEFT_OVER, NEXT_SEED, empty_tally, grow_groups, start_greedy

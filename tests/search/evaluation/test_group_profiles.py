@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import GroupMembers
 from queryveil.core.names import resolve
 from queryveil.core.rows import indptr_of
 from queryveil.histories.profiles import Profiles

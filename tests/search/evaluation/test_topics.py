@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import GroupMembers
 from queryveil.core.rows import indptr_of
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows, map_terms
 from queryveil.search.evaluation.topics import TopicPlan, Topics, choose_topics, rank_by_profiles

@@ -1,15 +1,18 @@
-"""A private DuckDB database: its own temporary folder, no downloaded extensions, errors that quote no query."""
+"""Private DuckDB databases: their own temporary folder, no downloaded extensions, errors that quote no query."""
 
 import os
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from queryveil.core.errors import InputError, LogError, OutputError, QueryveilError
 from queryveil.core.files import scratch
+from queryveil.engines.sql import SqlSession
+from queryveil.logs.options import ReadingOptions
 
 MAX_LINE_BYTES = 1_000_000
 MIN_MEMORY = 30_000_000
@@ -85,3 +88,34 @@ def _sentence(error: duckdb.Error, subject: str) -> QueryveilError:
         return LogError(f"{subject} is a truncated or damaged compressed file; fetch it again.")
     kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(error).__name__.removesuffix("Exception")).lower()
     return LogError(f"{subject} cannot be read ({kind} error); check that it is an undamaged file of its format.")
+
+
+class DuckdbSession(SqlSession):
+    """Arrow tables in a private in-memory database, which is closed at the end."""
+
+    def __init__(self, **tables: Any) -> None:
+        """Connect to a new database and register Arrow tables under their names."""
+        super().__init__()
+        self._connection = Connection(ReadingOptions().memory_bytes())
+        for name, table in tables.items():
+            self.register(name, table)
+
+    def register(self, name: str, table: Any) -> None:
+        """Make an Arrow table available under a name."""
+        with duckdb_errors_as_sentences("the release"):
+            self._connection.database.register(name, table)
+        self._names[name] = name
+
+    def create(self, name: str, sql: str, **values: Any) -> None:
+        """Store the result of a query as a table."""
+        self.query(f"CREATE TABLE {name} AS {sql}", **values)
+        self._names[name] = name
+
+    def query(self, sql: str, **values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        with duckdb_errors_as_sentences("the release"):
+            return self._connection.database.execute(self._statement(sql, values)).fetchall()
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()

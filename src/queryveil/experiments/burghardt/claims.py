@@ -47,7 +47,8 @@ def check_targets(grid: Grid) -> Found:
     random, worst = (max(behind[at, LOG_SIZE][which] for at in grid) for which in (0, 1))
     click, at = max((behind[at, "clicks"][1], at) for at in grid)
     last = min((run for run in grid[at].values() if run.target != RANDOM), key=lambda run: run.kept["clicks"])
-    second = sum(_rank(cell, "users", LOG_SIZE) == 2 for cell in grid.values())
+    better = (sum(run.kept[LOG_SIZE] > cell["users"].kept[LOG_SIZE] for run in cell.values()) for cell in grid.values())
+    second = sum(n_better == 1 for n_better in better)
     most = sum(best_run(cell, "distinct terms").target == RANDOM for cell in grid.values())
     beaten, n_cells = len(targets_beaten(grid)), len(grid)
     return {
@@ -58,11 +59,6 @@ def check_targets(grid: Grid) -> Found:
         "clicks": (f"{last.target} is {click:.1f} points behind", click > 40 and last.target == "bid"),
         "distinct": (f"at {most} of {n_cells} k and m", most == n_cells),
     }
-
-
-def _rank(cell: Mapping[str, KmRun], target: str, measure: str) -> int:
-    """Return the place of a target among all by a measure; 1 keeps the most."""
-    return 1 + sum(run.kept[measure] > cell[target].kept[measure] for run in cell.values())
 
 
 def check_sizes(grid: Grid) -> Found:

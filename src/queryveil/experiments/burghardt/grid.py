@@ -7,17 +7,16 @@ from functools import cached_property
 from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
-from queryveil.core.rows import FloatArray, row_numbers
+from queryveil.core.rows import BoolArray, FloatArray, row_numbers
 from queryveil.experiments.burghardt import printed
 from queryveil.experiments.burghardt.examples import smith_log
 from queryveil.experiments.paper import RunTally, confirm_kept, mean_figures, run_method
 from queryveil.histories.outcomes import KeptPairs
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import FIGURES
+from queryveil.market import FIGURES
 from queryveil.methods.targets import TermValues, value_of_terms
 
 TARGETS = ("logsize", "users", "bid", "clicks", "impressions", "revenue", "fis", "random")
@@ -59,7 +58,7 @@ class KmSetup:
         return {name: value for name, value in found.items() if value is not None}
 
     def run(
-        self, k: int, m: int, target: str, start: NDArray[np.bool_] | None = None, progress: Progress = silent
+        self, k: int, m: int, target: str, start: BoolArray | None = None, progress: Progress = silent
     ) -> tuple[ResolvedName, KeptPairs]:
         """Run a method and return its name, too; `start` is the mask of a run under a weaker guarantee."""
         method = resolve("method", f"km(k={k}, m={m}, target={target}, algorithm={self.algorithm})")
@@ -97,8 +96,8 @@ def run_grid(setup: KmSetup, progress: Progress = silent) -> list[KmRun]:
 
 
 def run_once(
-    setup: KmSetup, k: int, m: int, target: str, *, start: NDArray[np.bool_] | None = None, progress: Progress = silent
-) -> tuple[KmRun, NDArray[np.bool_]]:
+    setup: KmSetup, k: int, m: int, target: str, *, start: BoolArray | None = None, progress: Progress = silent
+) -> tuple[KmRun, BoolArray]:
     """Run a method, verify the result and measure it; return also the mask of kept pairs."""
     began = time.perf_counter()
     method, kept = setup.run(k, m, target, start, progress)

@@ -14,8 +14,7 @@ from queryveil.core.progress import Progress, nested_progress
 from queryveil.experiments.burghardt.grid import KmSetup
 from queryveil.experiments.paper import confirm_kept, run_method
 from queryveil.histories.outcomes import KeptPairs
-from queryveil.histories.person_pairs import PersonRows, count_person_pairs
-from queryveil.histories.pieces import cut_into_pieces
+from queryveil.histories.pieces import PersonRows, count_person_pairs, cut_into_pieces
 from queryveil.histories.profiles import Profiles
 from queryveil.report.reproduction import PaperTable
 

@@ -9,7 +9,7 @@ from queryveil.experiments.burghardt import examples, printed
 from queryveil.experiments.burghardt.examples import Step, TermHolders
 from queryveil.experiments.paper import NO_VALUE, OURS_AND_THEIRS
 from queryveil.histories.profiles import Profiles
-from queryveil.market.table import Market
+from queryveil.market import Market
 from queryveil.measures.utility import market as measures
 from queryveil.measures.utility.market import FREQUENCY, LEVEL, USERS, Correlation
 from queryveil.report.reproduction import PaperTable

@@ -16,8 +16,7 @@ import pyarrow as pa
 from queryveil.core.errors import InputError
 from queryveil.core.progress import Progress, silent
 from queryveil.experiments.carpineto import runs, tables
-from queryveil.experiments.carpineto.other_methods import measure_others
-from queryveil.experiments.carpineto.runs import BySize, Mask, QueryResults, QueryRun, QuerySetup
+from queryveil.experiments.carpineto.runs import BySize, Mask, QueryResults, QueryRun, QuerySetup, measure_others
 from queryveil.experiments.paper import Paper, PaperEvaluation, PaperInputs, PaperOptions
 from queryveil.histories.pairs import Sensitivity
 from queryveil.histories.profiles import Profiles

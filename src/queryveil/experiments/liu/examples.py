@@ -13,8 +13,8 @@ from queryveil.engines import LogSource, open_log
 from queryveil.experiments.liu.grid import AS_PUBLISHED, LG_BAG, LG_SET, SUPPRESSION, VocabularySetup, publish
 from queryveil.experiments.paper import NO_VALUE, example_log, read_printed
 from queryveil.histories.build import build
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.logs.options import CleaningOptions
 from queryveil.report.reproduction import PaperTable
 from queryveil.semantics.network import Network, distance

@@ -11,8 +11,8 @@ from queryveil.core.evidence import Evidence, Floor, Owners
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, nested_progress, silent
 from queryveil.experiments.paper import RunTally, confirm, run_method
+from queryveil.histories.outcomes import PublishedVocabularies
 from queryveil.histories.profiles import Profiles
-from queryveil.histories.vocabularies import PublishedVocabularies
 from queryveil.measures.utility import blm, patterns
 from queryveil.measures.vocabularies import Vocabularies, released_from
 from queryveil.semantics.network import Network

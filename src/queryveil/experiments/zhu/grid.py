@@ -9,16 +9,14 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError, InputError
-from queryveil.core.evidence import Evidence, Floor
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName, resolve
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, row_numbers
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, row_numbers
 from queryveil.experiments.paper import RunTally, confirm
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.lexicons.word_lists import STOP_WORDS
 from queryveil.measures.privacy.linkability import measure_linkability
@@ -155,8 +153,8 @@ def ungrouped(profiles: Profiles) -> GroupMembers:
 
 
 def _as_released(
-    entries: tuple[str, ...], indptr: IntArray, ids: NDArray[np.int32], weights: FloatArray
-) -> tuple[IntArray, NDArray[np.int32], FloatArray, tuple[str, ...]]:
+    entries: tuple[str, ...], indptr: IntArray, ids: Int32Array, weights: FloatArray
+) -> tuple[IntArray, Int32Array, FloatArray, tuple[str, ...]]:
     """Return rows of weighted terms (indptr, ids, weights, terms) with terms in alphabetical order, as in a release."""
     by_text = sorted(range(len(entries)), key=entries.__getitem__)
     ranks = np.argsort(by_text).astype(np.int32)[ids]

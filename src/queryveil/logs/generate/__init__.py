@@ -2,11 +2,12 @@
 
 A log is in the AOL format: one row per click and one per query without a click, ordered by person and time. The same
 seed, number of people and version of numpy give the same bytes. A log is generated on arrays of term ids, a block of
-people at a time; `presets` declares the shapes of log that exist.
+people at a time; presets.toml declares the shapes of log that exist.
 """
 
 import gzip
 import os
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -16,14 +17,47 @@ from typing import IO, cast
 
 import numpy as np
 
-from queryveil.core.errors import InputError, OutputError, UnknownNameError
-from queryveil.core.files import check_new_file, scratch
+from queryveil.core.errors import InputError, UnknownNameError
+from queryveil.core.files import check_new_file, scratch, write_errors_as_sentences
 from queryveil.core.names import nearest
 from queryveil.core.progress import Progress, silent
 from queryveil.logs.generate.market import market_table
-from queryveil.logs.generate.presets import ALTAVISTA, AOL, DEMO
-from queryveil.logs.generate.shape import LogShape
+from queryveil.logs.generate.shape import Activity, LexiconSizes, LogShape, PatternTable, QueryMix, Slot, Zipf
 from queryveil.logs.generate.writer import STAGE, GeneratedLog, write_log
+
+_DECLARED = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
+_WEB = _DECLARED["web"]
+_WEB_PATTERNS = {pattern: weight for patterns in _WEB["patterns"].values() for pattern, weight in patterns.items()}
+
+
+def _shape(name: str, laws: Mapping[str, tuple[float, float]], patterns: PatternTable) -> LogShape:
+    """Return the shape that presets.toml declares under a name, with its laws of popularity and its patterns."""
+    declared = _DECLARED[name]
+    return LogShape(
+        name=name,
+        sizes=LexiconSizes(**declared["sizes"]),
+        laws={Slot[slot.upper()]: Zipf(*law) for slot, law in laws.items()},
+        activity=Activity(**declared["activity"]),
+        patterns=patterns,
+        queries=QueryMix(**declared["queries"]),
+        **declared["log"],
+    )
+
+
+def _combined(sorts: Mapping[str, tuple[float, Mapping[str, float]]]) -> dict[str, float]:
+    """Return the probability of every pattern of all sorts."""
+    return {
+        pattern: share * weight / sum(patterns.values())
+        for share, patterns in sorts.values()
+        for pattern, weight in patterns.items()
+    }
+
+
+DEMO = _shape("demo", _DECLARED["demo"]["laws"], PatternTable(_combined(_DECLARED["demo"]["sorts"])))
+ALTAVISTA, AOL = (
+    _shape(name, _WEB["laws"], PatternTable(_WEB_PATTERNS, _DECLARED[name]["lengths"])) for name in ("altavista", "aol")
+)
+
 
 __all__ = ["SHAPES", "GeneratedLog", "generate"]
 
@@ -64,17 +98,14 @@ def generate(
 def _new_file(out: Path, overwrite: bool) -> Iterator[IO[bytes]]:
     """Open a stream whose content becomes the file `out` once it is complete; .gz is compressed on the way."""
     check_new_file(out, overwrite=overwrite)
-    try:
-        with scratch("log", out.parent) as folder:
-            temporary = folder / "new"
-            with temporary.open("xb") as stream:
-                if out.suffix == ".gz":  # without name and time, so that the same log is the same bytes
-                    with gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0) as packed:
-                        yield cast(IO[bytes], packed)
-                else:
-                    yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            temporary.replace(out)
-    except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror}; choose another place.") from None
+    with write_errors_as_sentences(out, "choose another place"), scratch("log", out.parent) as folder:
+        temporary = folder / "new"
+        with temporary.open("xb") as stream:
+            if out.suffix == ".gz":  # without name and time, so that the same log is the same bytes
+                with gzip.GzipFile("", "wb", _COMPRESSION, stream, mtime=0) as packed:
+                    yield cast(IO[bytes], packed)
+            else:
+                yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(out)

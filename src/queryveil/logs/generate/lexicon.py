@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from queryveil.core.rows import FloatArray, IntArray, indptr_of
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, indptr_of
 from queryveil.logs.generate.invented import RareTerms
 from queryveil.logs.generate.shape import LONGEST, Slot, Zipf
 
-Ids = NDArray[np.int32]
+Ids = Int32Array
 
 NOTHING = -1  # in a row of ids, after the last
 MOST_TERMS = 4  # in an entry
@@ -135,7 +134,7 @@ class QueryLexicon:
         return np.where(queries[:, :, None] == NOTHING, NOTHING, self._terms[queries])
 
 
-def repeated(queries: Ids) -> NDArray[np.bool_]:
+def repeated(queries: Ids) -> BoolArray:
     """Mark each entry that also occurs further left in its row."""
     found = np.zeros(queries.shape, np.bool_)
     for column in range(1, queries.shape[1]):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
-from queryveil.core.rows import FloatArray, IntArray
+from queryveil.core.rows import BoolArray, FloatArray, IntArray
 from queryveil.logs.generate.writer import TermUsage
 
 HEADER = "term,bid,clicks,impressions\n"
@@ -94,7 +94,7 @@ class MarketDraw:
     """
 
     def __init__(
-        self, frequency: FloatArray, users: FloatArray, has_clicks: NDArray[np.bool_], rng: np.random.Generator
+        self, frequency: FloatArray, users: FloatArray, has_clicks: BoolArray, rng: np.random.Generator
     ) -> None:
         self.frequency, self.users, self.has_clicks = frequency, users, has_clicks
         base, growth, deviation = _IMPRESSIONS
@@ -168,7 +168,7 @@ class CorrelationTarget:
 
     other: FloatArray
     correlation: float
-    where: NDArray[np.bool_] | EllipsisType = ...
+    where: BoolArray | EllipsisType = ...
     factor: FloatArray | float = 1.0
 
     def row(self) -> FloatArray:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray, indptr_of
+from queryveil.core.rows import BoolArray, IntArray, indptr_of
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon
 from queryveil.logs.generate.shape import Activity, LogShape, Slot
-from queryveil.logs.generate.topics import TOPICS
+from queryveil.logs.generate.word_sources import TOPICS
 
 TOPICS_EACH = 3
 HEAVIEST_LENGTH = 5  # terms in each query of the person with the largest history
@@ -29,10 +29,10 @@ class SyntheticPeople:
 
     identifiers: IntArray
     n_queries: IntArray
-    is_operator: NDArray[np.bool_]  # a program that combines terms by "or"
-    is_heaviest: NDArray[np.bool_]  # one person has the largest history
-    is_bot: NDArray[np.bool_]
-    is_stranger: NDArray[np.bool_]  # uses words that few others use
+    is_operator: BoolArray  # a program that combines terms by "or"
+    is_heaviest: BoolArray  # one person has the largest history
+    is_bot: BoolArray
+    is_stranger: BoolArray  # uses words that few others use
     topics: IntArray  # (people, TOPICS_EACH): the favourite first
     personal: Ids  # (people, 0), or entries for: first and last name, home town, its state, favourite sites
 
@@ -104,7 +104,7 @@ def _draw_names(n: int, lexicon: QueryLexicon, rng: np.random.Generator) -> Ids:
     return np.column_stack([lexicon.samplers[slot].draw_many(n, rng) for slot in (Slot.FIRST_NAME, Slot.LAST_NAME)])
 
 
-def _draw_roles(n: int, shape: LogShape, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _draw_roles(n: int, shape: LogShape, rng: np.random.Generator) -> BoolArray:
     """Choose the operators, in a log of full size the one with the largest history, and the bots: (3, people)."""
     order = rng.permutation(n)
     roles = np.zeros((3, n), np.bool_)

@@ -14,7 +14,7 @@ from queryveil.logs.generate.invented import IDENTIFIERS, direct_identifiers, mi
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon, WeightedIds, repeated
 from queryveil.logs.generate.people import HEAVIEST_LENGTH, TOPICS_EACH, SyntheticPeople, draw_towns
 from queryveil.logs.generate.shape import LONGEST, LogShape, Slot, Zipf, cumulated
-from queryveil.logs.generate.topics import TOPICS
+from queryveil.logs.generate.word_sources import TOPICS
 
 _ATTEMPTS = 3  # to replace an entry that is in a query twice
 _INTERESTS = cumulated(topic.interest for topic in TOPICS)

@@ -1,30 +1,49 @@
-"""Building the lexicon of a log: the texts of every slot in order of popularity, from word lists or invented."""
+"""Building the lexicon of a log: the texts of every slot and topic in order of popularity, from lists or invented."""
 
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from queryveil.lexicons.places import places
-from queryveil.lexicons.word_lists import load_names
-from queryveil.lexicons.wordnet import load_wordnet
+from queryveil.lexicons.word_lists import load_names, places
+from queryveil.lexicons.wordnet import NOUN, WordNet, load_wordnet
 from queryveil.logs.generate.invented import brand_names, pick, site_names, town_names
 from queryveil.logs.generate.lexicon import MOST_TERMS, QueryLexicon, WeightedIds
 from queryveil.logs.generate.shape import LogShape, Slot
-from queryveil.logs.generate.topics import TOPICS, topic_phrases
 
 NAMES = (Slot.FIRST_NAME, Slot.LAST_NAME)
 _FOUNDERS = 4_000  # towns are named after the more common families
+_SHORTEST = 3
+
+
+def _read_declared(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+
 
 # Slot → its words and phrases, the most popular first
-_DECLARED = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-_WORDS: dict[Slot, list[str]] = {Slot[name.upper()]: words for name, words in _DECLARED.items()}
+_WORDS: dict[Slot, list[str]] = {Slot[name.upper()]: words for name, words in _read_declared("words").items()}
 _WORDS[Slot.DETAIL] = _WORDS[Slot.PRODUCT_DETAIL] + _WORDS[Slot.SITE_DETAIL]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTopic:
+    """One field of interest."""
+
+    name: str
+    interest: float  # how many people care, relative to other topics
+    roots: list[str]  # nouns with the number of the sense meant; every noun below one belongs to the topic
+    companions: list[str]  # words that people add to queries about the topic
+    is_sensitive: bool = False
+
+
+TOPICS = tuple(SearchTopic(name, **fields) for name, fields in _read_declared("topics").items())
 
 
 def build_lexicon(shape: LogShape, rng: np.random.Generator) -> QueryLexicon:
@@ -129,3 +148,34 @@ def _plural(phrase: str) -> str:
     if phrase.endswith("y") and phrase[-2:-1] not in "aeiou":
         return f"{phrase[:-1]}ies"
     return f"{phrase}s"
+
+
+@cache
+def topic_phrases(topic: SearchTopic) -> tuple[str, ...]:
+    """Return the words and phrases of a topic, those that WordNet's glosses use most often first.
+
+    A word belongs to the topic if its first sense does: "port" is a harbour before it is a wine.
+    """
+    wordnet = load_wordnet()
+    numbered = [root.rpartition(" ") for root in topic.roots]
+    roots = [int(wordnet.synsets(lemma, NOUN)[int(number) - 1]) for lemma, _, number in numbered]
+    synsets, frontier = set(roots), roots
+    while frontier:
+        children = {child for synset in frontier for child in wordnet.hyponyms(synset).tolist()} - synsets
+        frontier = [child for child in children if not wordnet.is_instance(child)]  # not single people and places
+        synsets.update(frontier)
+    found = {
+        lemma
+        for synset in synsets
+        for lemma in wordnet.word_lemmas[wordnet.word_indptr[synset] : wordnet.word_indptr[synset + 1]].tolist()
+        if wordnet.sense_synsets[wordnet.sense_indptr[lemma]] == synset
+    }
+    ordered = sorted(found, key=lambda lemma: (-wordnet.gloss_counts[lemma], lemma))
+    return tuple(lemma for lemma in map(wordnet.lemmas.__getitem__, ordered) if _is_searchable(wordnet, lemma))
+
+
+def _is_searchable(wordnet: WordNet, lemma: str) -> bool:
+    """Return whether people know all words of a lemma: WordNet's glosses use them."""
+    ids = [wordnet.lemma_ids.get(word) for word in lemma.split(" ")]
+    is_familiar = all(known is not None and wordnet.gloss_counts[known] for known in ids)
+    return is_familiar and len(lemma) >= _SHORTEST and lemma.replace(" ", "").isalpha()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.display import Brief
 from queryveil.core.progress import Progress
-from queryveil.core.rows import IntArray, indptr_of, row_numbers
+from queryveil.core.rows import BoolArray, IntArray, indptr_of, row_numbers
 from queryveil.logs.generate.invented import IDENTIFIERS
 from queryveil.logs.generate.lexicon import NOTHING, Ids, QueryLexicon
 from queryveil.logs.generate.people import draw_times, make_people
@@ -93,7 +93,7 @@ class ResultRows:
     queries: IntArray  # (rows,): number of the query
     ranks: IntArray  # (rows,): from 1, ascending within a query
     sites: Ids  # (rows,): what is found at the rank
-    is_clicked: NDArray[np.bool_]  # (rows,)
+    is_clicked: BoolArray  # (rows,)
 
     def __len__(self) -> int:
         return len(self.queries)

@@ -21,8 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from queryveil.core.evidence import Evidence
-from queryveil.core.log_pair import LogPair
+from queryveil.core.evidence import Evidence, LogPair
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score, Z

@@ -18,8 +18,7 @@ from queryveil.core.rows import indptr_of_sorted
 from queryveil.kernels.clustering.loss import LogTerms, PublishedEntries, loss_of_clusters
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import ancestry
-from queryveil.semantics.published_names import terms_below, terms_listed
-from queryveil.semantics.tree import TermTree, term_tree
+from queryveil.semantics.tree import TermTree, term_tree, terms_below, terms_listed
 
 _PER_CALL = 64  # clusters between two progress reports
 _NEEDS_PRIVATE = "needs --private: whose vocabulary became which stands there"

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from queryveil.core.errors import InputError
-from queryveil.core.evidence import Evidence
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import Evidence, GroupMembers, ReleasedGroups
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
 from queryveil.core.results import Score

@@ -22,7 +22,7 @@ from queryveil.core.results import Score
 from queryveil.core.rows import FloatArray, Int32Array
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
-from queryveil.market.table import FIGURES, Market
+from queryveil.market import FIGURES, Market
 from queryveil.measures.base import UNKNOWN_OCCURRENCES, Comparison
 
 WORDS = {"bid": "a bid", "clicks": "clicks", "impressions": "impressions", "revenue": "a revenue"}

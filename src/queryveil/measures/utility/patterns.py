@@ -32,7 +32,7 @@ from queryveil.kernels.histories import gather
 from queryveil.measures.base import Comparison
 from queryveil.measures.vocabularies import Vocabularies
 from queryveil.semantics.network import Network, ancestry, wordnet
-from queryveil.semantics.published_names import SEPARATOR
+from queryveil.semantics.tree import SEPARATOR
 
 _COMPARED_PER_CALL = 20  # patterns between two progress reports
 _EXTENDED_PER_CALL = 1_000  # patterns extended between two progress reports
@@ -130,7 +130,7 @@ def _start_with_root(n: int, support: IntArray, n_rows: int) -> mining.Found:
     return found
 
 
-def _bits(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _bits(flags: BoolArray) -> NDArray[np.uint64]:
     """Pack flags into 64-bit words."""
     padded = np.zeros((len(flags) + 63) // 64 * 64, np.bool_)
     padded[: len(flags)] = flags

@@ -26,7 +26,7 @@ from queryveil.core.rows import (
     row_numbers,
     select_entries,
 )
-from queryveil.histories.person_pairs import PersonRows, count_person_pairs
+from queryveil.histories.pieces import PersonRows, count_person_pairs
 from queryveil.kernels.histories import count_people, sort_rows
 from queryveil.kernels.km.counting import count_pairs, transpose
 from queryveil.kernels.km.supports import are_distinct, term_postings

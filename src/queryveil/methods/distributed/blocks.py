@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from queryveil.core.rows import indptr_of, row_numbers
+from queryveil.core.rows import Int32Array, IntArray, indptr_of, row_numbers
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.kernels.histories import count_people
 from queryveil.methods.distributed import encoding
@@ -116,11 +116,11 @@ def _gather_block(table: pa.Table) -> pa.Table:
     return pa.Table.from_pylist([row], encoding.arrow_schema(RAW_SCHEMA))
 
 
-def _offsets(lists: pa.ListArray) -> NDArray[np.int64]:
+def _offsets(lists: pa.ListArray) -> IntArray:
     return indptr_of(lists.value_lengths().to_numpy())
 
 
-def arrays_of(row: encoding.Row) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+def arrays_of(row: encoding.Row) -> tuple[IntArray, Int32Array, Int32Array, Int32Array]:
     """Return indptr, ids, counts and owner of a raw block."""
     indptr = np.frombuffer(row["indptr"], np.int64)
     ids, counts, owner = (np.frombuffer(row[name], np.int32) for name in ("ids", "counts", "owner"))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.rows import gather_rows, indptr_of
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, indptr_of
 from queryveil.kernels.grouping.greedy import FeatureRows
 from queryveil.kernels.grouping.kmeans import at_unit_length
 from queryveil.methods.rounds.blocks import Block, Keys
@@ -145,19 +145,19 @@ class Piece:
     """People who hold a publishable term, over the global numbers of terms and dimensions."""
 
     person: NDArray[Any]  # (people,): identifiers
-    indptr: NDArray[np.int64]  # (people + 1,)
-    ids: NDArray[np.int32]  # (pairs,): numbers of terms, ascending within a person
-    weights: NDArray[np.float64]  # (pairs,)
-    holders: NDArray[np.int32]  # (pairs,): how many of all people hold the pair's term
-    totals: NDArray[np.float64]  # (pairs,): the sum of its weights over all profiles
-    feature_indptr: NDArray[np.int64]  # (people + 1,)
-    dimensions: NDArray[np.int32]  # (feature pairs,): nodes of the network, then numbers of terms
-    values: NDArray[np.float64]  # (feature pairs,)
+    indptr: IntArray  # (people + 1,)
+    ids: Int32Array  # (pairs,): numbers of terms, ascending within a person
+    weights: FloatArray  # (pairs,)
+    holders: Int32Array  # (pairs,): how many of all people hold the pair's term
+    totals: FloatArray  # (pairs,): the sum of its weights over all profiles
+    feature_indptr: IntArray  # (people + 1,)
+    dimensions: Int32Array  # (feature pairs,): nodes of the network, then numbers of terms
+    values: FloatArray  # (feature pairs,)
 
     def __len__(self) -> int:
         return len(self.person)
 
-    def select(self, people: NDArray[np.int64]) -> "Piece":
+    def select(self, people: IntArray) -> "Piece":
         """Return some of the people, in the order given."""
         indptr, position = gather_rows(self.indptr, people)
         feature_indptr, feature_position = gather_rows(self.feature_indptr, people)
@@ -166,7 +166,7 @@ class Piece:
         columns |= {name: getattr(self, name)[feature_position] for name in ("dimensions", "values")}
         return Piece(**columns)
 
-    def rows(self) -> tuple[FeatureRows, NDArray[np.int32]]:
+    def rows(self) -> tuple[FeatureRows, Int32Array]:
         """Return the features of people at unit length, and the global dimension of each local one."""
         dimensions, number = np.unique(self.dimensions, return_inverse=True)
         values = at_unit_length(self.feature_indptr, self.values)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from queryveil.core.errors import InputError
 from queryveil.core.names import declarations
-from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers, select_entries
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, indptr_of, row_numbers, select_entries
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed.blocks import KEPT_SCHEMA, arrays_of, by_entry
@@ -53,7 +52,7 @@ class FeatureOptions:
         """Return the semantic network."""
         return self.given or wordnet()
 
-    def weigh(self, counts: NDArray[np.int32], people: IntArray) -> FloatArray:
+    def weigh(self, counts: Int32Array, people: IntArray) -> FloatArray:
         """Return the weights of terms by their counts in the profile and the number of people who hold them."""
         return term_frequency(self.weights, counts) * inverse_frequency(self.weights, people, self.n_people)
 

@@ -2,9 +2,14 @@
 
 In a round every block sends its query's keys to buckets, which are groups of one shuffle, and acts on their replies,
 which are groups of the next.
+
+With `split`, what does not fit is anonymised again as a log of its own, layer by layer. As on one machine
+(`methods.pieces`) each layer gives a new piece of every history, and `split=all` publishes what is left of terms that k
+people hold term by term. Terms do not join pieces across layers here: that would need the combinations of all pieces at
+every block once more.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +22,6 @@ from queryveil.methods.base import method_of
 from queryveil.methods.distributed import encoding
 from queryveil.methods.distributed.blocks import MOST_BLOCKS, PEOPLE, blocks, kept_histories, numbered_terms, raw_blocks
 from queryveil.methods.distributed.outcomes import KeptOnCluster, SparkTask
-from queryveil.methods.distributed.pieces import split_on_cluster
 from queryveil.methods.pieces import POINTLESS
 from queryveil.methods.rounds.blocks import Keys, merge_keys, no_keys, partition_by_bucket
 from queryveil.methods.rounds.protocol import BlockAction, CombinationQuery, Query, run_rounds
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _INFREQUENT_SCHEMA = "high BINARY, low BINARY, last ARRAY<INT>, n LONG"
+_COLUMNS = ("person", "history", "part", "entries", "counts")
 
 
 def run(task: SparkTask) -> KeptOnCluster:
@@ -169,3 +174,50 @@ class SparkExchange:
 
         found = encoding.map_groups(self._sent_keys(query), "bucket", _INFREQUENT_SCHEMA, find)
         return self.work.keep_counting(found, "infrequent", "n")
+
+
+def split_on_cluster(task: SparkTask, make_layer: Callable[["DataFrame"], KeptOnCluster], split: str) -> KeptOnCluster:
+    """Return the pieces of all histories; `make_layer` anonymises histories in one piece each."""
+    first = make_layer(task.histories)
+    layer, left, n_layers = first.frame, task.histories, 0
+    pieces: DataFrame | None = None
+    while True:
+        n_layers += 1
+        layer = task.work.keep(layer.select(*_COLUMNS), f"layer-{n_layers}")
+        pieces = layer if pieces is None else pieces.unionByName(layer)
+        left = task.work.keep(_without(left, layer), f"left-{n_layers}")
+        try:
+            layer = make_layer(left).frame
+        except GuaranteeError:  # too few people have something left
+            break
+        if layer.where("size(entries) > 1").isEmpty():
+            break
+    if split == "all":
+        pieces = pieces.unionByName(_single_terms(task, left))
+    frame = task.work.keep(pieces, "pieces")
+    return KeptOnCluster(frame, {**first.summary, "layers": n_layers, "histories": frame.count()}, first.found)
+
+
+def _without(histories: "DataFrame", layer: "DataFrame") -> "DataFrame":
+    """Return histories without the terms that a layer has of them; empty ones are left out."""
+    kept = layer.selectExpr("person", "history", "entries AS kept")
+    pairs = "filter(arrays_zip(entries, counts), each -> kept IS NULL OR NOT array_contains(kept, each.entries))"
+    rest = histories.join(kept, ["person", "history"], "left").selectExpr("person", "history", "part", f"{pairs} AS p")
+    return rest.where("size(p) > 0").selectExpr(
+        "person", "history", "part", "p.entries AS entries", "p.counts AS counts"
+    )
+
+
+def _single_terms(task: SparkTask, left: "DataFrame") -> "DataFrame":
+    """Return what is left of terms that k people of a part of the log hold, term by term."""
+    entry = "explode(arrays_zip(entries, counts)) AS pair"
+    holders = task.histories.selectExpr("part", "person", "explode(entries) AS entry").distinct()
+    common = holders.groupBy("part", "entry").count().where(f"count >= {task.method.integer('k')}")
+    common = common.selectExpr("part AS common_part", "entry AS common_entry")
+    single = left.selectExpr("person", "history", "part", entry)
+    matched = single.join(
+        common, (single["part"].eqNullSafe(common["common_part"])) & (single["pair.entries"] == common["common_entry"])
+    )
+    return matched.selectExpr(
+        "person", "history", "part", "array(pair.entries) AS entries", "array(pair.counts) AS counts"
+    )

@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
+from queryveil.core.rows import Int32Array
 from queryveil.engines.spark.scratch import ScratchTables
-from queryveil.histories.groups import Grouping
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.distributed import features as feature_blocks
 from queryveil.methods.distributed.blocks import PEOPLE, numbered_terms, raw_blocks, terms_of_blocks
@@ -176,7 +176,7 @@ def plan_merges(failed: Sequence[int], others: Sequence[int]) -> dict[Any, Any]:
 
 def group_piece(
     people: Piece, method: ResolvedName, rng: np.random.Generator, everybody: _PeopleCounts
-) -> tuple[Grouping, NDArray[np.int32]]:
+) -> tuple[Grouping, Int32Array]:
     """Return the groups of some people over locally numbered terms, and the global number of each local one."""
     numbers, first, ids = np.unique(people.ids, return_index=True, return_inverse=True)
     local, owner = ids.astype(np.int32), np.arange(len(people), dtype=np.int32)
@@ -193,7 +193,7 @@ def group_piece(
     return made, numbers
 
 
-def _rows(block: int, people: Piece, made: Grouping, numbers: NDArray[np.int32]) -> list[Row]:
+def _rows(block: int, people: Piece, made: Grouping, numbers: Int32Array) -> list[Row]:
     """Return a row for every group and one for people in no group."""
     order = np.argsort(made.group, kind="stable")
     ends = np.searchsorted(made.group[order], np.arange(-1, made.n_groups), "right")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
+from queryveil.core.rows import FloatArray
 from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.methods.distributed import encoding
 from queryveil.methods.linkability import blocks
@@ -82,7 +83,7 @@ def _children(block: int) -> range:
     return range(blocks.MAX_PARTS * block + 1, blocks.MAX_PARTS * block + blocks.MAX_PARTS + 1)
 
 
-def _hashes(persons: NDArray[np.object_], seed: int) -> NDArray[np.float64]:
+def _hashes(persons: NDArray[np.object_], seed: int) -> FloatArray:
     """Return a hash from 0 to 1 for every person, the same on every machine."""
     salt = hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
     digests = (hashlib.blake2b(p.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest() for p in persons)

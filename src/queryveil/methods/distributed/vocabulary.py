@@ -23,8 +23,7 @@ from queryveil.methods.distributed import blocks, features
 from queryveil.methods.distributed.encoding import Row, explode_rows, map_blocks, map_groups
 from queryveil.methods.distributed.outcomes import PublishedOnCluster, SparkTask
 from queryveil.methods.vocabularies import floor_of, refuse_nothing, require_people
-from queryveil.methods.vocabulary import refuse_network
-from queryveil.methods.vocabulary.blocks import cluster_blocks
+from queryveil.methods.vocabulary import cluster_blocks, refuse_network
 from queryveil.methods.vocabulary.clustering import STAGE, prepare, rule_of
 from queryveil.methods.vocabulary.names import BagNames
 from queryveil.semantics.network import Network, ancestry_of, wordnet

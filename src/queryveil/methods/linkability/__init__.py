@@ -15,7 +15,7 @@ import numpy as np
 from queryveil.core.errors import GuaranteeError
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.histories.groups import Grouping, PreviousGroups
+from queryveil.histories.outcomes import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.methods.base import MethodTask
 from queryveil.methods.linkability.blocks import EXACT_UP_TO, group_all

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import IntArray
+from queryveil.core.rows import Int32Array, IntArray
 from queryveil.kernels.grouping.exchange import exchange_members
 from queryveil.kernels.grouping.greedy import FREE, LEFT_OVER, FeatureRows, collect_members, empty_tally
 from queryveil.kernels.grouping.kmeans import nearest_centres, number_dimensions, sum_parts
@@ -43,7 +43,7 @@ _STAGE = "grouping"
 
 def group_all(
     task: GroupingTask, rows: IntArray, rng: np.random.Generator, exact_up_to: int, progress: Progress
-) -> tuple[NDArray[np.int32], list[int]]:
+) -> tuple[Int32Array, list[int]]:
     """Return the group of every row and the sizes of the blocks.
 
     The group is −1 if the row is not among the given ones or fits nowhere; all groups are legal.
@@ -70,16 +70,14 @@ def group_all(
     return _finished(task, group), sizes
 
 
-def _finished(task: GroupingTask, group: NDArray[np.int32]) -> NDArray[np.int32]:
+def _finished(task: GroupingTask, group: Int32Array) -> Int32Array:
     """Return the groups numbered without gaps; if there is a least similarity, everybody has it to the final group."""
     if task.is_open:
         return without_gaps(group)
     return without_illegal(task, take_out_dissimilar(task, group))
 
 
-def _regroup_loosest(
-    task: GroupingTask, group: NDArray[np.int32], rng: np.random.Generator, progress: Progress
-) -> NDArray[np.int32]:
+def _regroup_loosest(task: GroupingTask, group: Int32Array, rng: np.random.Generator, progress: Progress) -> Int32Array:
     """Regroup the members of the loosest groups, so that leftovers of one block meet similar ones of others."""
     n_groups = int(group.max(initial=-1)) + 1
     members = np.bincount(group[group >= 0], minlength=n_groups)
@@ -101,7 +99,7 @@ def _group_blocks(
     task: GroupingTask,
     blocks: Sequence[IntArray],
     rng: np.random.Generator,
-    group: NDArray[np.int32],
+    group: Int32Array,
     progress: Progress,
     n_passes: int = 0,
 ) -> IntArray:
@@ -110,7 +108,7 @@ def _group_blocks(
     n_groups, n_done = int(group.max(initial=-1)) + 1, task.n_rows - sum(map(len, blocks))
     failed = [np.empty(0, np.int64)]
 
-    def group_block(number: int) -> NDArray[np.int32]:
+    def group_block(number: int) -> Int32Array:
         # one of several blocks takes less than a second, and progress is reported by one thread only
         report = silent if len(blocks) > 1 else progress
         part = part_of(task, blocks[number])
@@ -130,7 +128,7 @@ def _group_blocks(
     return np.sort(np.concatenate(failed))
 
 
-def _map_in_threads(work: Callable[[int], NDArray[np.int32]], n_blocks: int) -> Iterator[NDArray[np.int32]]:
+def _map_in_threads(work: Callable[[int], Int32Array], n_blocks: int) -> Iterator[Int32Array]:
     """Yield the result for each block, in order, several at a time."""
     if n_blocks == 1:
         yield work(0)
@@ -175,7 +173,7 @@ def _split(task: GroupingTask, rows: IntArray, block: int, rng: np.random.Genera
 
 def find_centres(
     rows: FeatureRows, sample: IntArray, n_parts: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+) -> tuple[Int32Array, NDArray[np.float32]]:
     """Return the position of each dimension in the centres, −1 for none, and the centres of parts of similar rows."""
     number, n_known = number_dimensions(rows, sample)
     centres = np.empty((n_known, n_parts), np.float32)
@@ -187,8 +185,8 @@ def find_centres(
 
 
 def assign_to_centres(
-    rows: FeatureRows, which: IntArray, number: NDArray[np.int32], centres: NDArray[np.float32]
-) -> NDArray[np.int32]:
+    rows: FeatureRows, which: IntArray, number: Int32Array, centres: NDArray[np.float32]
+) -> Int32Array:
     """Return the nearest centre of each row."""
     part = np.empty(len(which), np.int32)
     shares = zip(np.array_split(which, _WORKERS), np.array_split(part, _WORKERS), strict=True)  # views of both

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import gather_rows, row_numbers
+from queryveil.core.rows import Int32Array, IntArray, gather_rows, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping import greedy
 from queryveil.kernels.grouping.kmeans import at_unit_length, renumber
@@ -77,7 +76,7 @@ def task_of(
     )
 
 
-def part_of(task: GroupingTask, which: NDArray[np.int64]) -> GroupingTask:
+def part_of(task: GroupingTask, which: IntArray) -> GroupingTask:
     """Return the task of grouping some of the rows, with entries and dimensions renumbered."""
     rows, weights, rule = task.rows, task.weights, task.rule
     indptr, position = gather_rows(rows.indptr, which)
@@ -95,7 +94,7 @@ def part_of(task: GroupingTask, which: NDArray[np.int64]) -> GroupingTask:
     return replace(task, rows=part, rule=rule, n_entries=len(entries), weights=weights)
 
 
-def group_rows(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.int32]:
+def group_rows(task: GroupingTask, seed: int, report: ReportRows) -> Int32Array:
     """Return the group of every row, −1 if it fits nowhere; all groups are legal.
 
     `seed` is the row that the paper's greedy starts from; `report` is called at least about every second.
@@ -114,7 +113,7 @@ def group_rows(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.
     return without_gaps(found[int(np.argmax(sums))])
 
 
-def _grow(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.int32]:
+def _grow(task: GroupingTask, seed: int, report: ReportRows) -> Int32Array:
     """Grow groups by similarity of features alone."""
     state, tally = greedy.start_greedy(task.rows, seed), greedy.empty_tally(task.n_entries)
     while state.counters[greedy.NEXT_SEED] >= 0:
@@ -123,7 +122,7 @@ def _grow(task: GroupingTask, seed: int, report: ReportRows) -> NDArray[np.int32
     return state.group
 
 
-def _grow_published(task: GroupingTask, weights: EntryWeights, crowd: int, report: ReportRows) -> NDArray[np.int32]:
+def _grow_published(task: GroupingTask, weights: EntryWeights, crowd: int, report: ReportRows) -> Int32Array:
     """Grow groups just large enough that `crowd` members may share an entry, by what may be published of them."""
     size = math.ceil(crowd / task.rule.p * (1 - greedy.ROUNDING))
     state, candidates = greedy.start_greedy(task.rows, 0), find_candidates(task.rows, weights, size)
@@ -134,7 +133,7 @@ def _grow_published(task: GroupingTask, weights: EntryWeights, crowd: int, repor
     return state.group
 
 
-def place_leftovers(task: GroupingTask, group: NDArray[np.int32], report: ReportRows) -> None:
+def place_leftovers(task: GroupingTask, group: Int32Array, report: ReportRows) -> None:
     """Put leftover rows into the closest groups, or merge them with the nearest ones, in place."""
     left, tally = np.flatnonzero(group == greedy.LEFT_OVER), greedy.empty_tally(task.n_entries)
     groups = greedy.collect_members(task.rows, group, int(group.max(initial=-1)) + 1)
@@ -146,7 +145,7 @@ def place_leftovers(task: GroupingTask, group: NDArray[np.int32], report: Report
         greedy.merge_leftovers(task.rows, task.rule, tally, greedy.collect_members(task.rows, group, len(groups.first)))
 
 
-def take_out_dissimilar(task: GroupingTask, group: NDArray[np.int32]) -> NDArray[np.int32]:
+def take_out_dissimilar(task: GroupingTask, group: Int32Array) -> Int32Array:
     """Return the groups without members less similar than `least` to the centroid, numbered as before.
 
     Each round takes out the least similar member of every group that has such members, since the centroid of the others
@@ -175,7 +174,7 @@ def take_out_dissimilar(task: GroupingTask, group: NDArray[np.int32]) -> NDArray
     return group
 
 
-def without_illegal(task: GroupingTask, group: NDArray[np.int32]) -> NDArray[np.int32]:
+def without_illegal(task: GroupingTask, group: Int32Array) -> Int32Array:
     """Return the groups that are legal, numbered without gaps; members of others are in none."""
     tally, group = greedy.empty_tally(task.n_entries), group.copy()
     order = np.argsort(group, kind="stable")
@@ -189,7 +188,7 @@ def without_illegal(task: GroupingTask, group: NDArray[np.int32]) -> NDArray[np.
     return without_gaps(group)
 
 
-def without_gaps(group: NDArray[np.int32]) -> NDArray[np.int32]:
+def without_gaps(group: Int32Array) -> Int32Array:
     """Return groups numbered from 0 without gaps, −1 for none."""
     number = np.full(int(group.max(initial=-1)) + 2, -1, np.int32)
     used = np.unique(group[group >= 0])

@@ -11,12 +11,20 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, gather_rows, indptr_of_sorted, row_numbers, row_sums
-from queryveil.histories.groups import Grouping, PreviousGroups
+from queryveil.core.rows import (
+    BoolArray,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    gather_rows,
+    indptr_of_sorted,
+    row_numbers,
+    row_sums,
+)
+from queryveil.histories.outcomes import Grouping, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import ROUNDING
 from queryveil.methods.linkability import principles
@@ -27,8 +35,7 @@ from queryveil.semantics.augmentation import FeatureMatrix
 _NO_GROUP = np.int32(-1)
 _AT_ONCE = 2_000_000  # products of newcomers' and groups' entries, and cosines, that are held in memory
 
-Flags = NDArray[np.bool_]
-Groups = NDArray[np.int32]  # (histories,): the group of each, −1 for none
+Groups = Int32Array  # (histories,): the group of each, −1 for none
 
 
 def extend_groups(
@@ -71,7 +78,7 @@ def extend_groups(
     return replace(made, contributors=number[contributors], inherited=inherited)
 
 
-def _summary(stayed: Groups, group: Groups, is_frozen: Flags, usable: Flags, n_old: int) -> dict[str, int]:
+def _summary(stayed: Groups, group: Groups, is_frozen: BoolArray, usable: BoolArray, n_old: int) -> dict[str, int]:
     """Return counts that describe the run."""
     is_old = (group >= 0) & (group < n_old)
     are = np.bincount(group[group >= 0], minlength=len(is_frozen)) > 0
@@ -88,12 +95,12 @@ def _summary(stayed: Groups, group: Groups, is_frozen: Flags, usable: Flags, n_o
     return {name: int(np.count_nonzero(each)) for name, each in flags.items()}
 
 
-def _is_in(chosen: Flags, group: Groups) -> Flags:
+def _is_in(chosen: BoolArray, group: Groups) -> BoolArray:
     """Return which histories are in one of the chosen groups."""
     return np.append(chosen, False)[np.minimum(group, len(chosen))] & (group >= 0)
 
 
-def _repair(group: Groups, is_broken: Flags, usable: Flags, features: FeatureMatrix, n_most: int) -> Groups:
+def _repair(group: Groups, is_broken: BoolArray, usable: BoolArray, features: FeatureMatrix, n_most: int) -> Groups:
     """Add to each broken group those without a group that are the most similar to it, at most so many."""
     closest, similarity = _closest_groups(group, usable, features)
     wanted = np.flatnonzero(_is_in(is_broken, closest))
@@ -104,7 +111,7 @@ def _repair(group: Groups, is_broken: Flags, usable: Flags, features: FeatureMat
     return repaired
 
 
-def _closest_groups(group: Groups, usable: Flags, features: FeatureMatrix) -> tuple[Groups, FloatArray]:
+def _closest_groups(group: Groups, usable: BoolArray, features: FeatureMatrix) -> tuple[Groups, FloatArray]:
     """Return for everybody without a group the one with the most similar centroid (−1 for others), and the cosine.
 
     Ties go to the first group; groups without members are not considered.
@@ -132,7 +139,7 @@ def _closest_groups(group: Groups, usable: Flags, features: FeatureMatrix) -> tu
     return closest, similarity
 
 
-def _is_frozen(group: Groups, before: PreviousGroups, method: ResolvedName) -> Flags:
+def _is_frozen(group: Groups, before: PreviousGroups, method: ResolvedName) -> BoolArray:
     """Return which groups have too few changes since their terms were published (joined or left); new ones do not."""
     n = before.n_groups
     joined = (group >= 0) & (group < n) & (group != before.contributors)
@@ -142,14 +149,14 @@ def _is_frozen(group: Groups, before: PreviousGroups, method: ResolvedName) -> F
     return np.pad(is_frozen, (0, max(0, int(group.max(initial=-1)) + 1 - n)))
 
 
-def _keeps_promise(common: Profiles, group: Groups, before: PreviousGroups, method: ResolvedName) -> Flags:
+def _keeps_promise(common: Profiles, group: Groups, before: PreviousGroups, method: ResolvedName) -> BoolArray:
     """Return which groups would publish what keeps the promise for these members."""
     is_frozen = _is_frozen(group, before, method)
     return _is_legal(common, group, _publish_groups(common, group, before, is_frozen, method), method)
 
 
 def _publish_groups(
-    common: Profiles, group: Groups, before: PreviousGroups, is_frozen: Flags, method: ResolvedName
+    common: Profiles, group: Groups, before: PreviousGroups, is_frozen: BoolArray, method: ResolvedName
 ) -> Grouping:
     """Return what is published of every group: as before if that is frozen, else from today's members."""
     n_groups, made = len(is_frozen), principles.representatives(common, group, method)
@@ -161,7 +168,7 @@ def _publish_groups(
     return Grouping(group, indptr, ids[taken], weights[taken])
 
 
-def _is_legal(common: Profiles, group: Groups, published: Grouping, method: ResolvedName) -> Flags:
+def _is_legal(common: Profiles, group: Groups, published: Grouping, method: ResolvedName) -> BoolArray:
     """Return which groups' published entries keep the promise for their members; those of an empty group do."""
     n_groups, n_entries = published.n_groups, len(common.vocabulary)
     members = np.bincount(group[group >= 0], minlength=n_groups)
@@ -186,7 +193,7 @@ def _satisfies_principle(
     holders: IntArray,
     members: IntArray,
     method: ResolvedName,
-) -> Flags:
+) -> BoolArray:
     """Return for which groups the principle holds over their published entries."""
     n_groups, n_terms, everybody = published.n_groups, np.diff(published.indptr), principles.population_of(common)
     p, principle, rule = method.real("p"), method.word("principle"), principles.rule_for(everybody, method)

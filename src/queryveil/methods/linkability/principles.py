@@ -12,11 +12,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers
-from queryveil.histories.groups import Grouping
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, indptr_of, row_numbers
+from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, ROUNDING, GroupRule
 from queryveil.kernels.grouping.kmeans import sum_groups
@@ -32,8 +31,8 @@ class Population:
     n_people: int  # with and without terms
     n_holders: int  # those with terms
     n_pairs: int
-    holders: NDArray[np.int64]  # (entries,): people who hold the entry
-    totals: NDArray[np.float64]  # (entries,): the sum of its weights
+    holders: IntArray  # (entries,): people who hold the entry
+    totals: FloatArray  # (entries,): the sum of its weights
 
 
 def population_of(profiles: Profiles) -> Population:
@@ -109,21 +108,19 @@ class GroupCells:
 
     n_groups: int
     group: IntArray  # (cells,)
-    entry: NDArray[np.int32]  # (cells,)
+    entry: Int32Array  # (cells,)
     holders: IntArray  # (cells,): members who hold the entry
     total: FloatArray  # (cells,): the sum of its weights
     members: IntArray  # (cells,): members of the group
 
-    def is_shown(self, highest: FloatArray | None) -> NDArray[np.bool_]:
+    def is_shown(self, highest: FloatArray | None) -> BoolArray:
         """Return which cells may be published."""
         if highest is None:
             return np.ones(len(self.entry), np.bool_)
         return np.asarray(self.holders <= self.members * highest[self.entry] * (1 + ROUNDING))
 
 
-def cells_of(
-    indptr: IntArray, ids: NDArray[np.int32], weights: FloatArray, group: NDArray[np.int32], n_entries: int
-) -> GroupCells:
+def cells_of(indptr: IntArray, ids: Int32Array, weights: FloatArray, group: Int32Array, n_entries: int) -> GroupCells:
     """Return the cells of groups, from the rows of all people; −1 is no group."""
     n_groups = int(group.max(initial=-1)) + 1
     by_group = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
@@ -134,7 +131,7 @@ def cells_of(
 
 
 def representatives(
-    profiles: Profiles, group: NDArray[np.int32], method: ResolvedName, *, people: Population | None = None
+    profiles: Profiles, group: Int32Array, method: ResolvedName, *, people: Population | None = None
 ) -> Grouping:
     """Return the groups with what is published of each; `people` are needed if the profiles are of some only."""
     everybody = people or population_of(profiles)
@@ -151,7 +148,7 @@ def representatives(
     return Grouping(group, indptr, cells.entry[shown], value[shown], summary=summary)
 
 
-def without_groups(made: Grouping, dropped: NDArray[np.bool_]) -> tuple[Grouping, NDArray[np.int32]]:
+def without_groups(made: Grouping, dropped: BoolArray) -> tuple[Grouping, Int32Array]:
     """Return the groups without the dropped ones, whose members are in none, and the new number of every old one."""
     number = np.append(np.where(dropped, -1, np.cumsum(~dropped) - 1), -1).astype(np.int32)
     shown = np.repeat(~dropped, np.diff(made.indptr))

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray
 from queryveil.kernels.km.rounds import bucket_keys, combinations, combinations_with_one
 
 TIE_BREAK = 0.01  # protection under which of terms that a history holds equally often, the commoner one costs more
@@ -15,23 +15,23 @@ TIE_BREAK = 0.01  # protection under which of terms that a history holds equally
 class Block:
     """The histories of some people, restricted to frequent terms; all histories of a person are in one block."""
 
-    indptr: NDArray[np.int64]  # (histories + 1,)
-    ids: NDArray[np.int32]  # (pairs,): global term numbers, ascending within a history
-    counts: NDArray[np.int32]  # (pairs,)
-    occurrences: NDArray[np.int64]  # (pairs,): of the pair's term in the whole log
-    owner: NDArray[np.int32]  # (histories,): the person, numbered within the block
-    position: NDArray[np.int32]  # (pairs,): index of the pair in the raw block
-    kept: NDArray[np.bool_]  # (pairs,)
-    candidates: NDArray[np.bool_]  # (pairs,): deleted pairs that may be reinserted
-    changed: NDArray[np.bool_]  # (pairs,): pairs that a proposal would delete or reinsert
+    indptr: IntArray  # (histories + 1,)
+    ids: Int32Array  # (pairs,): global term numbers, ascending within a history
+    counts: Int32Array  # (pairs,)
+    occurrences: IntArray  # (pairs,): of the pair's term in the whole log
+    owner: Int32Array  # (histories,): the person, numbered within the block
+    position: Int32Array  # (pairs,): index of the pair in the raw block
+    kept: BoolArray  # (pairs,)
+    candidates: BoolArray  # (pairs,): deleted pairs that may be reinserted
+    changed: BoolArray  # (pairs,): pairs that a proposal would delete or reinsert
 
-    def with_kept(self, kept: NDArray[np.bool_]) -> "Block":
+    def with_kept(self, kept: BoolArray) -> "Block":
         """Return the block with these pairs kept and all others as candidates for reinsertion."""
         return replace(self, kept=kept, candidates=~kept)
 
-    def deletion_costs(self, protection: float) -> NDArray[np.float64]:
+    def deletion_costs(self, protection: float) -> FloatArray:
         """Return the cost of deleting each pair; common terms are protected."""
-        cost: NDArray[np.float64] = self.counts * self.occurrences.astype(np.float64) ** protection
+        cost: FloatArray = self.counts * self.occurrences.astype(np.float64) ** protection
         return cost
 
     def after_proposals(self) -> "Block":
@@ -43,18 +43,18 @@ class Block:
 class Keys:
     """Combinations, each encoded as two integers, in ascending order, with their number of people."""
 
-    high: NDArray[np.int64]
-    low: NDArray[np.int64]
-    people: NDArray[np.int64]
+    high: IntArray
+    low: IntArray
+    people: IntArray
 
     def __len__(self) -> int:
         return len(self.high)
 
-    def select(self, mask: NDArray[np.bool_]) -> "Keys":
+    def select(self, mask: BoolArray) -> "Keys":
         """Return the keys under the mask."""
         return Keys(self.high[mask], self.low[mask], self.people[mask])
 
-    def is_first(self) -> NDArray[np.bool_]:
+    def is_first(self) -> BoolArray:
         """Return a mask of the first occurrence of each combination."""
         return _is_first(self.high, self.low)
 
@@ -117,7 +117,7 @@ def candidate_keys(block: Block, sizes: Sequence[int]) -> Keys:
     return merge_keys(parts)
 
 
-def _distinct(high: NDArray[np.int64], low: NDArray[np.int64], person: NDArray[np.int32] | None) -> Keys:
+def _distinct(high: IntArray, low: IntArray, person: Int32Array | None) -> Keys:
     """Return each combination once, in ascending order, with its number of people."""
     if not len(high):
         return no_keys()
@@ -132,7 +132,7 @@ def _distinct(high: NDArray[np.int64], low: NDArray[np.int64], person: NDArray[n
     return Keys(high[starts], low[starts], np.add.reduceat(counted, starts))
 
 
-def _is_first(high: NDArray[np.int64], low: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_first(high: IntArray, low: IntArray) -> BoolArray:
     is_first = np.ones(len(high), np.bool_)
     is_first[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
     return is_first
@@ -180,13 +180,13 @@ class _Sums:
         self.number = np.empty(len(order), np.int64)  # (keys,): equal keys have the same
         self.number[order] = np.cumsum(_is_first(self.high[order], self.low[order])) - 1
 
-    def of(self, people: NDArray[np.int64]) -> NDArray[np.int64]:
+    def of(self, people: IntArray) -> IntArray:
         """Return for every key the sum over all messages."""
         sums = np.zeros(int(self.number.max(initial=-1)) + 1, np.int64)
         np.add.at(sums, self.number, people)
         return sums[self.number]
 
-    def replies(self, people: NDArray[np.int64], is_returned: NDArray[np.bool_]) -> list[Keys]:
+    def replies(self, people: IntArray, is_returned: BoolArray) -> list[Keys]:
         """Return the keys under the mask to each sender."""
         starts = np.concatenate((np.zeros(1, np.int64), self.ends[:-1]))
         return [

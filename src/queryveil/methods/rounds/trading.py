@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from queryveil.core.progress import Progress
-from queryveil.core.rows import indptr_of_sorted, ranges, row_numbers
+from queryveil.core.rows import Int32Array, indptr_of_sorted, ranges, row_numbers
 from queryveil.kernels.km.growth import GrowingLog
 from queryveil.kernels.km.improvement import make_selection_scratch, reselect
 from queryveil.kernels.km.rounds import propose_changes, reinsert, withdraw_proposals
@@ -172,7 +171,7 @@ class Reselect:
         return replace(block, changed=changed), int(np.count_nonzero(changed))
 
 
-def _supports(terms: NDArray[np.int32], keys: Keys) -> tuple[NDArray[np.int32], Tree]:
+def _supports(terms: Int32Array, keys: Keys) -> tuple[Int32Array, Tree]:
     """Return the people of terms, 0 for terms without a key, and of pairs, over positions in `terms`."""
     first, second = np.searchsorted(terms, keys.high >> 32), np.searchsorted(terms, keys.high & 0xFFFFFFFF)
     people, is_pair = keys.people.astype(np.int32), first != second
@@ -186,7 +185,7 @@ def _supports(terms: NDArray[np.int32], keys: Keys) -> tuple[NDArray[np.int32], 
     return support1, tree
 
 
-def _growing_log(block: Block, ids: NDArray[np.int32], support1: NDArray[np.int32]) -> GrowingLog:
+def _growing_log(block: Block, ids: Int32Array, support1: Int32Array) -> GrowingLog:
     """Return the kept pairs of a block, with terms by their positions in `support1`."""
     places = np.flatnonzero(block.kept)
     size = np.bincount(row_numbers(block.indptr)[places], minlength=len(block.indptr) - 1)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from queryveil.core.names import ResolvedName
 from queryveil.core.progress import Progress
-from queryveil.core.rows import indptr_of, row_numbers, row_sums
+from queryveil.core.rows import Int32Array, indptr_of, row_numbers, row_sums
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import (
     NO_LIMIT,
@@ -72,7 +72,7 @@ def _unknown(profiles: Profiles, is_unknown: NDArray[np.bool_]) -> tuple[NDArray
     return known, indptr, holders, profiles.counts[pairs]
 
 
-def distance_rows(cache: DistanceCache, words: NDArray[np.int32]) -> NDArray[np.uint8]:
+def distance_rows(cache: DistanceCache, words: Int32Array) -> NDArray[np.uint8]:
     """Return the distances of words from all words, computed in as many parts as the cache requires."""
     n_parts = -(-len(words) // max(1, len(cache.rows)))
     return np.concatenate([cache.rows[slots_of(cache, part)] for part in np.array_split(words, max(1, n_parts))])

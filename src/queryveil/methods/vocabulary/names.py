@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.core.rows import IntArray, row_numbers
+from queryveil.core.rows import BoolArray, Int32Array, IntArray, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.clustering.centres import FAR, HEIGHT_BITS, Bags, Cluster, DistanceCache
 from queryveil.methods.vocabulary.clustering import distance_rows
 from queryveil.semantics.network import Network, lowest_common_ancestor
-from queryveil.semantics.published_names import SEPARATOR
+from queryveil.semantics.tree import SEPARATOR
 
 PublishedName = tuple[str, int]  # a name and its level
 
@@ -45,19 +44,19 @@ class BagNames:
         return published
 
     @cached_property
-    def is_common(self) -> NDArray[np.bool_]:
+    def is_common(self) -> BoolArray:
         """Return which terms may be published."""
         return self.people >= self.floor
 
     @cached_property
-    def common_form(self) -> NDArray[np.int64]:
+    def common_form(self) -> IntArray:
         """Return, for every word, its form that most people hold, −1 if that may not be published."""
         terms = np.flatnonzero(self.is_common & (self.bags.word >= 0))
         forms = np.full(len(self.cache.slot), -1, np.int64)
         forms[self.bags.word[terms[::-1]]] = terms[::-1]  # ids fall with the number of people: the first form stays
         return forms
 
-    def _by_vote(self, bag: NDArray[np.int32]) -> PublishedName | None:
+    def _by_vote(self, bag: Int32Array) -> PublishedName | None:
         """Return the term closest to the others, of equals that of the member who joined first."""
         word, candidates = self.bags.word, bag[self.is_common[bag]]
         is_known = word[bag[0]] >= 0
@@ -69,7 +68,7 @@ class BagNames:
             term = self._nearest_common(np.sort(word[bag]))
         return (self.vocabulary[term], 0) if term >= 0 else None
 
-    def _nearest_common(self, words: NDArray[np.int32]) -> int:
+    def _nearest_common(self, words: Int32Array) -> int:
         """Return the publishable term of the log closest to the words of a bag, −1 if none is near them all.
 
         Ties: the term that most people hold.
@@ -82,12 +81,12 @@ class BagNames:
             self._nearby[key] = int(forms[near[order[0]]]) if len(near) else -1
         return self._nearby[key]
 
-    def _all_terms(self, bag: NDArray[np.int32]) -> PublishedName | None:
+    def _all_terms(self, bag: Int32Array) -> PublishedName | None:
         """Return all distinct publishable terms of the bag as one name."""
         names = sorted({self.vocabulary[term] for term in bag[self.is_common[bag]]})
         return (SEPARATOR.join(names), int(len(names) > 1)) if names else None
 
-    def _ancestor(self, bag: NDArray[np.int32]) -> PublishedName | None:
+    def _ancestor(self, bag: Int32Array) -> PublishedName | None:
         """Return the term that all have in common, or their lowest common ancestor."""
         if (bag == bag[0]).all():
             return (self.vocabulary[bag[0]], 0) if self.is_common[bag[0]] else None

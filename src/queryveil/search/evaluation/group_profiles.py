@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import GroupMembers
 from queryveil.core.names import ResolvedName
 from queryveil.core.rows import (
+    BoolArray,
     FloatArray,
+    Int32Array,
     IntArray,
     gather_rows,
     indptr_of,
@@ -59,7 +61,7 @@ class WeightedRows(NamedTuple):
     """Profiles as rows of weighted terms (CSR)."""
 
     indptr: IntArray  # (rows + 1,)
-    ids: NDArray[np.int32]  # (entries,)
+    ids: Int32Array  # (entries,)
     weights: FloatArray  # (entries,)
 
     def take(self, rows: IntArray) -> "WeightedRows":
@@ -90,7 +92,7 @@ class GroupSums(NamedTuple):
     """The terms of every group, summed over its members (CSR, terms ascending)."""
 
     indptr: IntArray  # (groups + 1,)
-    ids: NDArray[np.int32]  # (entries,)
+    ids: Int32Array  # (entries,)
     members: TermSums
 
 
@@ -104,7 +106,7 @@ def sum_members(members: GroupMembers, group: IntArray) -> GroupSums:
     return GroupSums(indptr, ids, TermSums(holders, total, sizes))
 
 
-def _cells(rows: IntArray, ids: NDArray[Any], n_rows: int, n_ids: int) -> tuple[IntArray, NDArray[np.int32], IntArray]:
+def _cells(rows: IntArray, ids: NDArray[Any], n_rows: int, n_ids: int) -> tuple[IntArray, Int32Array, IntArray]:
     """Return the distinct pairs of row and id as CSR, ids ascending, and at which of them each given pair stands."""
     cells, position = np.unique(rows * n_ids + ids, return_inverse=True)
     return indptr_of_sorted(cells // max(1, n_ids), n_rows), (cells % max(1, n_ids)).astype(np.int32), position
@@ -141,7 +143,7 @@ def publish_without_self(
     return _apply_rule(GroupSums(indptr, ids, rest), _sums_of_log(members, ids).minus(own_holds, own_weight), rule)
 
 
-def _sums_of_log(members: GroupMembers, ids: NDArray[np.int32]) -> TermSums:
+def _sums_of_log(members: GroupMembers, ids: Int32Array) -> TermSums:
     """Return the sums over all people of the log."""
     n_terms = len(members.terms)
     holders = np.bincount(members.ids, minlength=n_terms)
@@ -166,12 +168,12 @@ class TermMapping:
     """Maps every term of a release to index terms, to none if the index does not know it."""
 
     indptr: IntArray  # (terms of the release + 1,)
-    ids: NDArray[np.int32]  # (entries,): terms of the index
+    ids: Int32Array  # (entries,): terms of the index
     counts: FloatArray  # (entries,): how often the release term contains the word
     n_index_terms: int
 
     @property
-    def is_known(self) -> NDArray[np.bool_]:
+    def is_known(self) -> BoolArray:
         """Return, for every term, whether the index knows it."""
         return np.asarray(np.diff(self.indptr) > 0)
 
@@ -210,7 +212,7 @@ class EverybodyVectors:
         """Return the vector of everybody."""
         return self._normalized(self._totals)
 
-    def replacing(self, group: int, ids: NDArray[np.int32], weights: FloatArray) -> ProfileVector:
+    def replacing(self, group: int, ids: Int32Array, weights: FloatArray) -> ProfileVector:
         """Return the vector of everybody with another profile, over index terms, in place of a group's."""
         row = slice(self._published.indptr[group], self._published.indptr[group + 1])
         totals = self._totals.copy()

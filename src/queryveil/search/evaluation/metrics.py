@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.core.rows import FloatArray, IntArray
+from queryveil.core.rows import BoolArray, FloatArray, IntArray
 
 TOP = 10
 AP_TOP, AP_FIRST, AP_ALL, PRECISION, NDCG = "AP at 10", "AP to 10 relevant", "AP", "P@10", "nDCG@10"
@@ -32,7 +31,7 @@ CONFIDENCE = 0.95
 MetricValues = Mapping[str, FloatArray]  # metric → (queries,)
 
 
-def compute_metrics(is_relevant: NDArray[np.bool_], n_relevant: IntArray) -> MetricValues:
+def compute_metrics(is_relevant: BoolArray, n_relevant: IntArray) -> MetricValues:
     """Return every metric of every ranking: metric → (rankings,).
 
     `is_relevant` is (rankings, ranks), padded with False; `n_relevant` counts all relevant documents, at least one per
@@ -53,7 +52,7 @@ def compute_metrics(is_relevant: NDArray[np.bool_], n_relevant: IntArray) -> Met
     }
 
 
-def reciprocal_ranks(is_relevant: NDArray[np.bool_]) -> FloatArray:
+def reciprocal_ranks(is_relevant: BoolArray) -> FloatArray:
     """Return 1 / rank of the first relevant document of every ranking, of which each has one: (rankings,)."""
     ranks: FloatArray = 1.0 / (1 + is_relevant.argmax(axis=1))
     return ranks

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from queryveil.core.group_evidence import GroupMembers
+from queryveil.core.evidence import GroupMembers
 from queryveil.core.progress import Progress, silent
-from queryveil.core.rows import FloatArray, IntArray, indptr_of, row_numbers, select_entries
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, indptr_of, row_numbers, select_entries
 from queryveil.search.evaluation.group_profiles import TermMapping, WeightedRows
 from queryveil.search.evaluation.metrics import MetricValues, compute_metrics
 from queryveil.search.index import Index
@@ -42,10 +41,10 @@ class Topics:
     people: IntArray  # (people with queries,): ascending
     person: IntArray  # (queries,): position in `people`, ascending
     queries: tuple[str, ...]
-    documents: NDArray[np.int32]  # (queries, depth): in the engine's order, padded with −1
+    documents: Int32Array  # (queries, depth): in the engine's order, padded with −1
     engine_scores: FloatArray  # (queries, depth)
     query_cosines: FloatArray  # (queries, depth): similarity of the documents to the query's own terms
-    is_relevant: NDArray[np.bool_]  # (queries, depth)
+    is_relevant: BoolArray  # (queries, depth)
     without_term: int = 0  # people of whom the index knows no term
     without_query: int = 0  # sampled people for whom no query finds enough documents
 
@@ -165,7 +164,7 @@ def rank_by_profiles(
     return order
 
 
-def _query_cosines(index: Index, queries: Iterable[str], documents: NDArray[np.int32]) -> FloatArray:
+def _query_cosines(index: Index, queries: Iterable[str], documents: Int32Array) -> FloatArray:
     """Return the cosine of every query's own terms with its results; 0 at the padding."""
     found = np.zeros(documents.shape)
     for row, query in enumerate(queries):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
+from queryveil.core.evidence import GroupMembers, ReleasedGroups
 from queryveil.core.progress import Progress, silent
 from queryveil.core.rows import IntArray
 from queryveil.search.evaluation.group_profiles import (

@@ -2,10 +2,9 @@
 
 from fastapi import APIRouter
 
-from queryveil.serve.api import audit, drafts, events, handover, other_releases, resources, run_table
+from queryveil.serve.api import audit, drafts, handover, other_releases, resources, run_table
 from queryveil.serve.api.models import PROBLEMS
-from queryveil.serve.fields import DeclarationsOut, all_declarations
-from queryveil.serve.goals import GoalOut, suggested_runs
+from queryveil.serve.fields import DeclarationsOut, GoalOut, all_declarations, suggested_runs
 
 PREFIX = "/api/v1"
 
@@ -15,7 +14,6 @@ routers = [
     drafts.router,
     run_table.router,
     resources.runs,
-    events.router,
     handover.router,
     resources.releases,
     resources.searches,

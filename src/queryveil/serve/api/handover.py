@@ -10,10 +10,10 @@ from starlette.responses import HTMLResponse, StreamingResponse
 from queryveil.serve.api import models
 from queryveil.serve.api.resources import ReleaseId, RunId
 from queryveil.serve.context import ContextDep, check_files
-from queryveil.serve.datasheets import DatasheetSpec
 from queryveil.serve.guard import REPORT_HEADERS
+from queryveil.serve.run_files import DATASHEET
+from queryveil.serve.run_specs import DatasheetSpec
 from queryveil.serve.store import UnknownIdError
-from queryveil.serve.stored_files import DATASHEET
 
 router = APIRouter(tags=["releases"], responses=models.PROBLEMS)
 _CSV = models.documented("text/csv", {"type": "string"}, "the rows of the release")
@@ -55,16 +55,14 @@ def download_rows(context: ContextDep, release: ReleaseId) -> StreamingResponse:
 
 def _csv_chunks(parts: list[Path]) -> Iterator[bytes]:
     """Yield the rows of Parquet files as CSV, under one heading."""
-    import pyarrow as pa
-    import pyarrow.csv
     import pyarrow.parquet as pq
+
+    from queryveil.core.arrow import csv_bytes
 
     is_first = True
     for part in parts:
         with pq.ParquetFile(part) as file:
             heading = [file.schema_arrow.empty_table()] if is_first else []
             for rows in chain(heading, file.iter_batches(_BATCH)):
-                sink = pa.BufferOutputStream()
-                pa.csv.write_csv(rows, sink, pa.csv.WriteOptions(include_header=is_first))
+                yield csv_bytes(rows, include_header=is_first)
                 is_first = False
-                yield sink.getvalue().to_pybytes()

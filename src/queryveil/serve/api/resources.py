@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path as FilePath
 from typing import Annotated, Any, ClassVar
 
-from fastapi import APIRouter, File, Form, Path, Query, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Path, Query, Request, UploadFile
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import Field
@@ -98,10 +98,8 @@ def delete_log(
     context.logs.delete(log, scope)
 
 
-@runs.get("/runs")
-def list_runs(
+def _wanted_runs(
     request: Request,
-    context: ContextDep,
     log: str = "",
     kind: Annotated[RunKind | None, Query()] = None,
     state: Annotated[RunState | None, Query()] = None,
@@ -109,9 +107,18 @@ def list_runs(
     q: Annotated[str, Query(description="a text in the name, the method, a tag or the notes")] = "",
     sort: Annotated[str, Query(description=f"one of {', '.join(SORTS)}")] = "created",
     order: Annotated[str, Query(description="asc or desc")] = "",
-) -> list[models.RunOut]:
+) -> RunFilter:
+    """Return the filter in an address; the parameters are there for the documentation, and to be checked."""
+    return RunFilter.read(request.query_params)
+
+
+WantedRuns = Annotated[RunFilter, Depends(_wanted_runs)]
+
+
+@runs.get("/runs")
+def list_runs(context: ContextDep, wanted: WantedRuns) -> list[models.RunOut]:
     """List the runs that match all filters, the newest first unless they are sorted otherwise."""
-    return [models.RunOut.of(row) for row in find_runs(context.store, RunFilter.read(request.query_params))]
+    return [models.RunOut.of(row) for row in find_runs(context.store, wanted)]
 
 
 @runs.post("/runs", status_code=202)

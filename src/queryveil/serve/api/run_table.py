@@ -1,22 +1,38 @@
-"""REST routes of the table of all runs: export, names, tags and notes, deletion of several, comparison."""
+"""REST routes of all runs: their table and its export, changes of several, comparison, and the stream of events.
 
+One stream serves any number of runs, and a browser shares it between its tabs. A message holds the runs that changed;
+the first one holds all, so that a page that was away shows what happened in the meantime. Messages without a run are
+sent at intervals, by whose absence a page notices that the server is gone.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from queryveil.serve.access import OWNER_ONLY
 from queryveil.serve.api import models
-from queryveil.serve.api.resources import RunId
+from queryveil.serve.api.resources import RunId, WantedRuns
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep
-from queryveil.serve.run_table import RunFilter, as_csv, find_runs, runs_as_csv
-from queryveil.serve.side_by_side import SCORE_COLUMNS, score_rows
+from queryveil.serve.jobs import RunManager
+from queryveil.serve.progress_text import progress_text
+from queryveil.serve.run_table import SCORE_COLUMNS, as_csv, find_runs, runs_as_csv, score_rows
+from queryveil.serve.store import RunRow, Store
 
 router = APIRouter(tags=["runs"], responses=models.PROBLEMS)
 Runs = Annotated[list[str], Field(min_length=1, max_length=1_000, description="the ids of runs")]
 _CSV = models.documented("text/csv", {"type": "string"}, "a table as CSV")
+_SCHEMA = {"type": "object", "properties": {"data": {"type": "string", "description": "the runs that changed"}}}
+_STREAM = models.documented("text/event-stream", _SCHEMA, "the runs that changed, as JSON")
+INTERVAL = 0.15  # seconds between two looks at the store
+HEARTBEAT = 3.0  # seconds between two messages if nothing changes
+RETRY = 500  # milliseconds after which a browser that lost the stream connects again
 
 
 class RunChanges(models.StrictModel):
@@ -52,20 +68,9 @@ class ScoreRow(BaseModel):
 
 
 @router.get("/runs.csv", response_class=Response, responses=_CSV)
-def export_runs(
-    request: Request,
-    context: ContextDep,
-    q: str = "",
-    log: str = "",
-    kind: str = "",
-    state: str = "",
-    tag: str = "",
-    sort: str = "created",
-    order: str = "",
-) -> Response:
+def export_runs(context: ContextDep, wanted: WantedRuns) -> Response:
     """Return the runs, or those that match all filters, as CSV, in the order of `sort` and `order`."""
-    rows = find_runs(context.store, RunFilter.read(request.query_params))
-    return _csv(runs_as_csv(rows, context.store, context.jobs), "runs.csv")
+    return _csv(runs_as_csv(find_runs(context.store, wanted), context.store, context.jobs), "runs.csv")
 
 
 @router.patch("/runs/{run}")
@@ -103,3 +108,50 @@ def export_comparison(request: Request, context: ContextDep, run: Annotated[list
 def _csv(text: str, name: str) -> Response:
     headers: dict[str, Any] = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@router.get("/events", response_class=StreamingResponse, responses=_STREAM)
+def follow_all_runs(context: ContextDep) -> StreamingResponse:
+    """Follow all runs as server-sent events: first every run, then each that changes, and the ids of deleted ones."""
+    return StreamingResponse(run_events(context.store, context.jobs), media_type="text/event-stream")
+
+
+async def run_events(store: Store, jobs: RunManager) -> AsyncIterator[str]:
+    """Yield server-sent events with the runs that changed, until the server stops."""
+    yield f"retry: {RETRY}\n\n"
+    known: dict[str, dict[str, Any]] | None = None
+    version, sent = -1, 0.0
+    while not jobs.closing.is_set():
+        if store.changes != version:
+            version = store.changes
+            current = {run.id: run_state(run, jobs) for run in store.runs()}
+            changes = _changes(known, current)
+            known = current
+        else:
+            changes = {}
+        if changes or time.monotonic() - sent > HEARTBEAT:
+            sent = time.monotonic()
+            yield f"data: {json.dumps(changes, ensure_ascii=False, separators=(',', ':'))}\n\n"
+        await asyncio.sleep(INTERVAL)
+
+
+def _changes(known: dict[str, dict[str, Any]] | None, current: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what a message says: whether it holds all runs, those that changed, and the ids of deleted ones."""
+    if known is None:
+        return {"all": True, "runs": list(current.values())}
+    changed = [state for run, state in current.items() if known.get(run) != state]
+    deleted = [run for run in known if run not in current]
+    return {**({"runs": changed} if changed else {}), **({"deleted": deleted} if deleted else {})}
+
+
+def run_state(run: RunRow, jobs: RunManager) -> dict[str, Any]:
+    """Return what a page shows of a run while it changes."""
+    return {
+        "id": run.id,
+        "name": run.name,
+        "state": run.state,
+        "is_over": run.is_over,
+        "done": run.done,
+        "total": run.total,
+        "text": progress_text(run, jobs.seconds_left(run.id)),
+    }

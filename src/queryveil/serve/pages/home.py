@@ -1,19 +1,22 @@
-"""The start page, login and logout, and the documentation page of the REST service."""
+"""The start page, login and logout, the guided start, the audit trail, and the documentation of the REST service."""
 
 import json
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse, Response
 
-from queryveil.serve.access import TooManyWrongTokensError
+from queryveil.serve.access import OWNER_ONLY, TooManyWrongTokensError
 from queryveil.serve.context import ContextDep
+from queryveil.serve.fields import suggested_runs
 from queryveil.serve.guard import end_login, log_in
 from queryveil.serve.rendering import page, redirect
+from queryveil.serve.store import LogRow, RunRow
 
 router = APIRouter()
 WRONG = "that is not this server's token; whoever started the server has it."
-_RECENT = 6  # runs
+_RECENT, _EVENTS = 6, 100  # runs on the start page, events on one of the audit trail
 
 
 @router.get("/")
@@ -50,6 +53,33 @@ def log_out(request: Request) -> Response:
     response = redirect("/login")
     end_login(request, response)
     return response
+
+
+@router.get("/guide")
+def show_guide(
+    request: Request, context: ContextDep, log: Annotated[str, Query()] = "", goal: Annotated[str, Query()] = ""
+) -> HTMLResponse:
+    """Ask what the log is for, and show the runs that serve it."""
+    goals = suggested_runs()
+    chosen = next((each for each in goals if each.goal == goal), None)
+    logs = context.store.logs()
+    selected = context.store.log(log) if log else next(iter(logs), None)
+    runs = []
+    if chosen is not None and selected is not None:
+        runs = [(each, f"/try?{urlencode({'log': selected.id, **each.settings})}#new") for each in chosen.suggestions]
+    return page(request, "guide.html", goals=goals, chosen=chosen, logs=logs, log=selected, runs=runs)
+
+
+@router.get("/audit", dependencies=[OWNER_ONLY])
+def show_audit(
+    request: Request, context: ContextDep, before: Annotated[int | None, Query(ge=1, le=2**62)] = None
+) -> HTMLResponse:
+    """List who looked at, started, downloaded or deleted what, the newest first."""
+    events = context.audit.events(before=before, most=_EVENTS)
+    rows: list[LogRow | RunRow] = [*context.store.logs(), *context.store.drafts(), *context.store.runs()]
+    names = {row.id: row.name for row in rows}
+    oldest = events[-1].number if len(events) == _EVENTS else None
+    return page(request, "audit.html", events=events, names=names, oldest=oldest)
 
 
 @router.get("/api/v1/docs")

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import parse_sweep
 from queryveil.report.description import chart_of
-from queryveil.serve.access import OWNER_ONLY, visitor_of
+from queryveil.serve.access import OWNER_ONLY, is_by_owner
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, FormDep, ServerContext
 from queryveil.serve.logs import DELETIONS, GuessedLayout
@@ -129,13 +129,12 @@ def _list_page(
     path: str = "",
 ) -> HTMLResponse:
     """Return the list of logs, with the error of the form that was sent, if any, and the file chosen there."""
-    visitor = visitor_of(request)
     return page(
         request,
         "logs.html",
         status=status,
         rows=[(log, context.logs.statistics(log.id)) for log in context.store.logs()],
-        drafts=context.store.drafts() if visitor is not None and visitor.is_owner else [],
+        drafts=context.store.drafts() if is_by_owner(request) else [],
         files=context.logs.files(),
         chosen=path,
         errors=errors,

@@ -5,6 +5,7 @@ Who is looked at is sent in forms and never appears in an address: only the owne
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -13,17 +14,15 @@ from starlette.responses import HTMLResponse, Response
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.core.names import declarations, plural
 from queryveil.kinds.base import Kind, kind_of
+from queryveil.report.attacks import COLUMNS, describe_risks, level_bounds, read_attacks
 from queryveil.report.datasheet import OWNER_FIELDS
-from queryveil.serve.access import OWNER_ONLY
-from queryveil.serve.attack_view import attack_view
+from queryveil.serve.access import GONE, OWNER_ONLY, RememberedForms
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, FormDataDep, FormDep, ServerContext
-from queryveil.serve.datasheets import LONGEST_FIELD, DatasheetSpec
 from queryveil.serve.fields import suggested_name
 from queryveil.serve.pages.comparison import crowds_of
-from queryveil.serve.remembered import GONE, RememberedForms
 from queryveil.serve.rendering import page, redirect, status_of
-from queryveil.serve.run_specs import parse_spec
+from queryveil.serve.run_specs import LONGEST_FIELD, DatasheetSpec, parse_spec
 from queryveil.serve.store import LogRow, RunRow, free_name
 from queryveil.workflows.inspect import number_of, person_of, sample_people, show_person
 
@@ -264,3 +263,21 @@ def _applicable(what: str, kind: Kind) -> list[tuple[str, str]]:
         if kind.name in getattr(each, "kinds", ()) or each.name in also
         if not any(getattr(each, f"needs_{file}", False) for file in ("index", "market"))
     ]
+
+
+@dataclass(frozen=True)
+class AttackView:
+    """The results of attacks, explained."""
+
+    risks: list[dict[str, Any]]
+    columns: Mapping[str, str]  # heading → what it says
+    levels: str  # what the words for risks mean
+    skipped: Mapping[str, str]  # attack → why it was not run
+
+
+def attack_view(result: Mapping[str, Any] | None) -> AttackView | None:
+    """Return the explained results of a run of attacks; None for the result of any other run."""
+    if result is None or "threats" not in result:
+        return None
+    report = read_attacks({name: value for name, value in result.items() if name != "table"})
+    return AttackView(describe_risks(report), COLUMNS, level_bounds(), report.skipped)

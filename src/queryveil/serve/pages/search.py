@@ -14,15 +14,13 @@ from starlette.responses import HTMLResponse, Response
 
 from queryveil.core.errors import InputError, QueryveilError
 from queryveil.report.rendering import plural
-from queryveil.serve.access import visitor_of
+from queryveil.serve.access import GONE, RememberedForms, is_by_owner
 from queryveil.serve.audit import note
 from queryveil.serve.context import ContextDep, FormDep, ServerContext, check_files
 from queryveil.serve.fields import form_field, read_options
-from queryveil.serve.remembered import GONE, RememberedForms
 from queryveil.serve.rendering import page, redirect, status_of
 from queryveil.serve.run_specs import IndexSpec
 from queryveil.serve.search import MAX_QUERY_LENGTH, RANKING_FIELDS, RULES, SearcherCache, SearchQuery, invalid_request
-from queryveil.serve.store import LogRow, RunRow
 
 if TYPE_CHECKING:
     from queryveil.search.answers import Answer, Hit
@@ -84,7 +82,7 @@ _ASKED: RememberedForms[SearchForm] = RememberedForms()
 @router.get("/search")
 def show_form(request: Request, context: ContextDep, release: str = "", answer: str = "") -> HTMLResponse:
     """Show the form, or how to make something searchable, and the answers that a form asked for."""
-    values, is_owner = _ASKED.find(request, answer), _is_owner(request)
+    values, is_owner = _ASKED.find(request, answer), is_by_owner(request)
     if values is None:
         values = _read_form(context.searchers, {"release": release}, is_owner)
         if not answer and values.release and context.jobs.index() is not None:
@@ -102,16 +100,16 @@ def show_form(request: Request, context: ContextDep, release: str = "", answer: 
 @router.post("/search")
 def search(request: Request, context: ContextDep, form: FormDep) -> Response:
     """Lead to the three answers side by side, or show the error at its field."""
-    values = _read_form(context.searchers, form, _is_owner(request))
+    values = _read_form(context.searchers, form, is_by_owner(request))
     if form.get("action") == "choose":
         return redirect(f"/search?{urlencode({'release': values.release})}")
     try:
-        people = _people(context.searchers, values.release, is_owner=_is_owner(request))
+        people = _people(context.searchers, values.release, is_owner=is_by_owner(request))
         if values.user and people is not None:
             values = replace(values, person=people.number(values.user))
         if values.person is not None:
             note(request, runs=[values.release], person=values.person)
-        _columns(context.searchers, values, _is_owner(request))
+        _columns(context.searchers, values, is_by_owner(request))
     except InputError as error:
         return _page(request, context, values, status=422, errors={error.field or "query": str(error)})
     return redirect(f"/search?answer={_ASKED.keep(request, values)}")
@@ -124,15 +122,9 @@ def start_indexing(request: Request, context: ContextDep, form: FormDep) -> Resp
     try:
         context.searchers.start_indexing(form.get("path", ""))
     except QueryveilError as error:
-        values = _read_form(context.searchers, {}, _is_owner(request))
+        values = _read_form(context.searchers, {}, is_by_owner(request))
         return _page(request, context, values, status=status_of(error), errors={"path": str(error)})
     return redirect("/search")
-
-
-def _is_owner(request: Request) -> bool:
-    """Return whether the people behind releases may be shown."""
-    visitor = visitor_of(request)
-    return visitor is not None and visitor.is_owner
 
 
 def _people(searchers: SearcherCache, release: str, *, is_owner: bool) -> "People | None":
@@ -217,6 +209,7 @@ def _page(
     columns: list[AnswerColumn] | None = None,
     errors: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
+    run = next(iter(context.store.runs(id=form.release)), None) if form.release else None
     return page(
         request,
         "search.html",
@@ -228,20 +221,14 @@ def _page(
         or context.searchers.indexing_run(),
         files=[path for path, _ in context.logs.files()],
         releases=context.searchers.releases(),
-        people=_listed_people(context.searchers, form, _is_owner(request)),
+        people=_listed_people(context.searchers, form, is_by_owner(request)),
         fields={each.name: form_field(each) for each in SearchQuery.declared},
         columns=columns,
         errors=errors or {},
         moved=describe_move,
-        **_source_of(context, form.release),
+        chosen_run=run,
+        chosen_log=next(iter(context.store.logs(id=run.log)), None) if run is not None and run.log else None,
     )
-
-
-def _source_of(context: ServerContext, release: str) -> dict[str, RunRow | LogRow | None]:
-    """Return the run and the log of the chosen release, as far as they are known here."""
-    run = next(iter(context.store.runs(id=release)), None) if release else None
-    log = next(iter(context.store.logs(id=run.log)), None) if run is not None and run.log else None
-    return {"chosen_run": run, "chosen_log": log}
 
 
 def _listed_people(searchers: SearcherCache, form: SearchForm, is_owner: bool) -> list[tuple[int, str]]:

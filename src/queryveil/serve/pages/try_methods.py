@@ -13,7 +13,7 @@ from queryveil.engines.kept_columns import FORMS, KeptColumn
 from queryveil.kinds.base import kind_of
 from queryveil.methods.base import Method
 from queryveil.serve import fields
-from queryveil.serve.access import visitor_of
+from queryveil.serve.access import is_by_owner
 from queryveil.serve.context import ContextDep, FormDep, ServerContext, check_files
 from queryveil.serve.pages.comparison import compare_runs
 from queryveil.serve.rendering import page, redirect, status_of
@@ -124,8 +124,7 @@ def _spec_fields(request: Request, context: ServerContext, method: Method) -> li
     """Return the controls of a run's own options, without those for which there is nothing to choose."""
     columns = dict.fromkeys(column for name in method.kinds for column in kind_of(name).keepable)
     kept = tuple(str(KeptColumn(name, form)) for name in columns for form in FORMS[name])
-    visitor = visitor_of(request)
-    files = [path for path, _ in context.logs.files()] if visitor is not None and visitor.is_owner else []
+    files = [path for path, _ in context.logs.files()] if is_by_owner(request) else []
     choices = {"kind": method.kinds if len(method.kinds) > 1 else (), "keep": kept}
     controls = [fields.form_field(each, files if each.is_path else choices.get(each.name)) for each in _SPEC_OPTIONS]
     return [each for each in controls if each.choices or each.type not in ("word", "words", "file")]

@@ -1,9 +1,4 @@
-"""Market tables (`term, bid, clicks, impressions`) and value files (`term, value`).
-
-Burghardt, Böhm, Guttman, Clifton 2010, sections 4.1 and 5.1: advertisers bid for a term, and its ads bring clicks and
-impressions. The revenue of a term is clicks · bid; it is known only where both are. Files are CSV, or TSV if the first
-line contains a tab; the columns may be in any order, and other columns are ignored.
-"""
+"""The value of terms on the advertising market, or by a file of values."""
 
 import csv
 from array import array
@@ -17,7 +12,7 @@ import numpy as np
 
 from queryveil.core.errors import InputError
 from queryveil.core.rows import FloatArray
-from queryveil.logs.characters import terms
+from queryveil.logs.terms import terms
 
 COLUMNS = ("bid", "clicks", "impressions")
 FIGURES = (*COLUMNS, "revenue")
