@@ -21,7 +21,7 @@ def test_a_guarantee_that_the_tiny_log_cannot_give_is_run_with_an_easier_value(
 ) -> None:
     monkeypatch.setattr(kernels, "compiles_everything", kernels.compiles_everything)
     _run("linkability(p=0.4)", is_asked_for=True)
-    with pytest.raises(InputError, match="p must be at most 1"):
+    with pytest.raises(InputError, match="p must be a number above 0 and at most 1"):
         _run("linkability(p=4)", is_asked_for=True)
 
 
