@@ -5,25 +5,22 @@
 A logistic regression adds up, over the words of a query, a function of the word's vector (its components, and how near
 it is to each of 300 centres), how a regression on WordNet's labelled nouns alone would judge the vector, the word's
 weight in naive Bayes, and a weight of the word itself; over phrases of two words, a weight of the phrase and the topics
-of WordNet's lemma of that name. Names of people and places that are no other words are neutral. All of it is fixed once
-training ends, so the model is a table with one weight for each word and phrase. The sum is divided by a power of the
-number of words. Words that occur next to each other are added as one word, and sensitive words mistyped.
+of WordNet's lemma of that name (`scripts/query_regression.py`). Names of people and places that are no other words are
+neutral. All of it is fixed once training ends, so the model is a table with one weight for each word and phrase. Words
+that occur next to each other are added as one word, and sensitive words mistyped.
 """
 
 import argparse
 import csv
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.sparse import csr_matrix, hstack
 
 from queryveil.lexicons.word_lists import STOP_WORDS, frequent_names, ordinary_words, personal_places
 from queryveil.lexicons.wordnet import load_wordnet
@@ -33,20 +30,20 @@ from queryveil.sensitivity.model import BAYES, SensitivityModel, model_bytes, re
 from queryveil.sensitivity.training import base_form, score_predictions
 from scripts.build_lexicons import write
 from scripts.build_sensitivity import show, topic_words
+from scripts.query_regression import EXPONENT, HALVING, Floats, Pair, encode, fit
 from scripts.sensitivity_examples import _sense_share, everyday_words
 from scripts.sensitivity_topics import SENSITIVE, label_synsets
 
 NAME = "labelled queries, word vectors and topics of WordNet 3.0"
-EXPONENT = 0.25  # of the number of words, by which a sum is divided
 CENTRES, SHARPNESS, ROUNDS = 300, 8.0, 5  # of the clusters of vectors, their softness, and rounds of k-means
 FREQUENT = 40_000  # words of which the centres are taken
 SCALES = {"vector": 2.0, "bayes": 0.3, "own": 6.0, "phrase": 4.0, "lemma": 3.0}  # the larger, the freer the weight
 EVERYDAY, LEAST_SHARE, RIDGE = 3.0, 0.2, 3.0
-OF_NAMES = 500.0  # queries that all listed names together count as
+OF_NAMES = 1500.0  # queries that all listed names together count as
 LEAST_BEARERS = 10  # of a listed name, in thousandths of a per cent of people
 LEAST_ASKED, SHORTEST = 2, 6  # queries that hold a word whose mistyped forms are added, and letters of a form
+UNKNOWN = 0.35  # the probability of a query without a known word: nearly half of those written, 15 % of real ones
 FOLDS, DECIMALS = 5, 2
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -156,9 +153,9 @@ def _soft_clusters(rows: Floats) -> Floats:
     return np.asarray(likeness / likeness.sum(axis=1, keepdims=True))
 
 
-def lemma_phrases() -> dict[tuple[str, str], float]:
+def lemma_phrases() -> dict[Pair, float]:
     """Return WordNet's lemmas of two words that have a topic: from −1, neutral, to 1, sensitive."""
-    network, found = load_wordnet(), dict[tuple[str, str], float]()
+    network, found = load_wordnet(), dict[Pair, float]()
     for each in label_synsets():
         for lemma in network.words(each.synset):
             words = tuple(terms(lemma))
@@ -180,42 +177,22 @@ class Trainer:
         """Return the model of some labelled queries, to which the listed names are added with a small importance."""
         importance = np.repeat([1.0, OF_NAMES / len(self.names.words)], [len(queries.words), len(self.names.words)])
         queries = queries.join(self.names)
-        own = _number(base_form(word) for words in queries.words for word in words)
-        phrases = _number(pair for words in queries.words for pair in pairwise(words))
-        dense, sparse = zip(*(self._row(words, own, phrases) for words in queries.words), strict=True)
-        size = len(own) + len(phrases)
-        matrix = hstack((csr_matrix(np.array(dense)), _matrix(sparse, size))).tocsr()
-        fitted = _logistic(matrix, queries.is_sensitive, importance)
-        return self._as_table(fitted, own, phrases)
-
-    def _row(
-        self, words: Sequence[str], own: Mapping[str, int], phrases: Mapping[tuple[str, str], int]
-    ) -> tuple[Floats, dict[int, float]]:
-        """Return the features of a query: those known before training, and those of its own words and phrases."""
-        share = max(1, len(words)) ** -EXPONENT
-        pairs = [*pairwise(words)]
-        lemmas = np.array([self.lemmas.get(pair, 0.0) for pair in pairs])
-        known = self.features.of(words).sum(axis=0)
-        topics = SCALES["lemma"] * np.array([lemmas[lemmas > 0].sum(), lemmas[lemmas < 0].sum()])
-        counted: dict[int, float] = {}
-        for number, scale in (
-            *((own[base_form(word)], SCALES["own"]) for word in words),
-            *((len(own) + phrases[pair], SCALES["phrase"]) for pair in pairs),
-        ):
-            counted[number] = counted.get(number, 0.0) + scale * share
-        return share * np.concatenate((known, topics)), counted
+        words = sorted({word for query in queries.words for word in query})
+        known = dict(zip(words, self.features.of(words), strict=True))
+        features, own, phrases = encode(queries.words, known, self.lemmas, SCALES)
+        prior = round(float(np.log(UNKNOWN / (1 - UNKNOWN))), DECIMALS)
+        return self._as_table(fit(features, queries.is_sensitive, importance, prior), own, phrases, prior)
 
     def _as_table(
-        self, fitted: Floats, own: Mapping[str, int], phrases: Mapping[tuple[str, str], int]
+        self, fitted: Sequence[Floats], own: Mapping[str, int], phrases: Mapping[Pair, int], prior: float
     ) -> SensitivityModel:
         """Return the regression as a table: the weight of every word with a vector or in naive Bayes."""
-        size = self.features.size
-        of_words, of_lemmas, rest = fitted[:size], fitted[size : size + 2], fitted[size + 2 : -1]
+        of_known, of_own, of_lemmas, of_phrases = fitted
         every = {*self.features.number, *self.features.bayes, *own} - STOP_WORDS
         words = sorted(word for word in every if " " not in word)
-        weights = self.features.of(words) @ of_words
-        weights += [SCALES["own"] * rest[own[base]] if (base := base_form(word)) in own else 0.0 for word in words]
-        table = {pair: SCALES["phrase"] * rest[len(own) + number] for pair, number in phrases.items()}
+        weights = self.features.of(words) @ of_known
+        weights += [SCALES["own"] * of_own[own[base]] if (base := base_form(word)) in own else 0.0 for word in words]
+        table = {pair: SCALES["phrase"] * of_phrases[number] for pair, number in phrases.items()}
         for pair, value in self.lemmas.items():
             table[pair] = table.get(pair, 0.0) + SCALES["lemma"] * value * of_lemmas[0 if value > 0 else 1]
         known = frozenset(words)
@@ -224,38 +201,13 @@ class Trainer:
         return SensitivityModel(
             tuple(words),
             np.round(weights, DECIMALS),
-            round(float(fitted[-1]), DECIMALS),
+            prior,
             NAME,
             tuple(rounded),
             np.round(list(rounded.values()), DECIMALS),
             EXPONENT,
+            HALVING,
         )
-
-
-def _number(things: Iterable[Any]) -> dict[Any, int]:
-    """Number distinct things in the order of their first occurrence."""
-    return {thing: i for i, thing in enumerate(dict.fromkeys(things))}
-
-
-def _matrix(rows: Sequence[Mapping[int, float]], size: int) -> csr_matrix:
-    """Return rows of numbered features as a sparse matrix."""
-    indptr = np.cumsum([0, *map(len, rows)])
-    columns = [column for row in rows for column in row]
-    return csr_matrix(([value for row in rows for value in row.values()], columns, indptr), shape=(len(rows), size))
-
-
-def _logistic(matrix: csr_matrix, labels: NDArray[np.bool_], importance: Floats) -> Floats:
-    """Return the weights of a logistic regression with a ridge penalty of 1, the intercept last and free."""
-    transposed, target = matrix.T.tocsr(), labels.astype(np.float64)
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        odds = matrix @ weights[:-1] + weights[-1]
-        fault = importance * (1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0))) - target)
-        total = importance @ (np.logaddexp(0.0, odds) - target * odds) + 0.5 * np.sum(weights[:-1] ** 2)
-        return float(total), np.append(transposed @ fault + weights[:-1], fault.sum())
-
-    found = minimize(loss, np.zeros(matrix.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 300})
-    return np.asarray(found.x)
 
 
 def cross_validate(trainer: Trainer, queries: LabelledQueries, texts: Sequence[str]) -> Floats:

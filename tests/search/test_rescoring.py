@@ -213,6 +213,7 @@ BAD = {
         "--as-group 0 --groups RELEASE --for solr",
         "--for must be one of opensearch, elasticsearch, terms, not",
     ),
+    "engine, before what is missing": ("--for solr", "--for must be one of opensearch, elasticsearch, terms, not"),
     "blend": ("--as-group 0 --groups RELEASE --for terms --blend 2", "--blend must be a number from 0 to 1, not 2"),
     "spread": ("--as-group 0 --groups RELEASE --for terms --spread 0", "--spread must be a number above 0, not 0"),
 }

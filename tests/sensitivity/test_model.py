@@ -15,7 +15,9 @@ from queryveil.sensitivity.model import BAYES, BUNDLED, SensitivityModel, load_m
 WORDS = {"ill": 2.0, "soup": -1.5, "é": 0.25}
 PHRASES = {"ill soup": -3.0, "soup é": 1.25, "soup ill": 0.5}
 MODEL = SensitivityModel(tuple(WORDS), np.array(list(WORDS.values())), -0.5, "test")
-OF_PHRASES = replace(MODEL, phrases=tuple(PHRASES), phrase_weights=np.array(list(PHRASES.values())), exponent=0.25)
+OF_PHRASES = replace(
+    MODEL, phrases=tuple(PHRASES), phrase_weights=np.array(list(PHRASES.values())), exponent=0.25, halving=4.0
+)
 
 
 def twin(query: str) -> float:
@@ -25,14 +27,19 @@ def twin(query: str) -> float:
 
 
 def twin_of_phrases(query: str) -> float:
-    """Add the weights of phrases of a known word and the next, and divide by the fourth root of the number of words."""
+    """Add the weights of phrases of a known word and the next, and divide by the fourth root of the number of words.
+
+    What is below zero is divided by 1, plus 1 for every 4 above zero.
+    """
     known: list[str] = []
     for word in terms(query):
         if word in WORDS and word not in known:
             known.append(word)
-    total = sum(WORDS[word] for word in known)
+    weights = [WORDS[word] for word in known]
     for i in range(len(known) - 1):
-        total += PHRASES.get(f"{known[i]} {known[i + 1]}", 0.0)
+        weights.append(PHRASES.get(f"{known[i]} {known[i + 1]}", 0.0))
+    above = sum(max(weight, 0.0) for weight in weights)
+    total = above + sum(min(weight, 0.0) for weight in weights) / (1 + above / 4)
     return 1 / (1 + math.exp(0.5 - total / max(1, len(known)) ** 0.25))
 
 
@@ -139,7 +146,8 @@ def test_a_model_file_reads_back(tmp_path: Path) -> None:
     assert (read.base, read.name) == (-0.5, "test")
     (tmp_path / "phrases").write_bytes(model_bytes(OF_PHRASES))
     again = read_model(tmp_path / "phrases")
-    assert (again.phrases, again.exponent) == (OF_PHRASES.phrases, 0.25)
+    assert (again.phrases, again.exponent, again.halving) == (OF_PHRASES.phrases, 0.25, 4.0)
+    assert read.halving == np.inf
     assert again.phrase_weights.tolist() == OF_PHRASES.phrase_weights.tolist()
 
 
@@ -155,7 +163,7 @@ def changed(path: Path, metadata: dict[str, str] | None = None, *, rows: int | N
 
 
 def test_a_model_of_another_version_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="of version 9, and this queryveil reads version 2"):
+    with pytest.raises(InputError, match="of version 9, and this queryveil reads version 3"):
         read_model(changed(written(tmp_path), {"queryveil.sensitivity.version": "9"}))
 
 
@@ -174,3 +182,9 @@ def test_a_file_that_is_not_a_model_is_refused(tmp_path: Path) -> None:
         read_model(BUNDLED.with_name("names.parquet"))
     with pytest.raises(InputError, match="there is no sensitivity model"):
         read_model(tmp_path / "none")
+
+
+def test_what_speaks_against_counts_half_where_the_rest_reaches_the_bound() -> None:
+    eased = replace(MODEL, halving=2.0)
+    assert eased.explain("ill soup").words == (("ill", 2.0), ("soup", -0.75))
+    assert eased.explain("soup").words == MODEL.explain("soup").words == (("soup", -1.5),)

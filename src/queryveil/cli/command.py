@@ -163,7 +163,7 @@ def _parameter(option: Option, request: type[OptionGroup]) -> inspect.Parameter:
         "help": option.help,
         "show_default": option.default_text or option.default not in (None, "", ()),
         "metavar": option.metavar or metavar or None,
-        "parser": whole_number if one is int else None,
+        "parser": whole_number if one is int else _word_reader(option) if isinstance(option.type, Word) else None,
         "autocompletion": _completion(option),
         "rich_help_panel": option.panel,
     }
@@ -190,6 +190,16 @@ def _completion(option: Option) -> Callable[[str], list[str]] | None:
         return [word for word in words if word.startswith(incomplete)]
 
     return complete
+
+
+def _word_reader(option: Option) -> Callable[[str], str]:
+    """Return a function that refuses a wrong word while the command line is read, before options that are missing."""
+
+    def read(text: str) -> str:
+        option.check(text, option.flag or option.name)
+        return text
+
+    return read
 
 
 def whole_number(text: str) -> int:

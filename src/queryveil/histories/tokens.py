@@ -86,12 +86,13 @@ class Tokenizer:
     def weigh(
         self, texts: pa.Array, weights: NDArray[np.float64], phrases: Phrases
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the sum of the weights of the distinct known terms and of the phrases of every text, and its terms.
+        """Return what the distinct known terms and the phrases of every text add, (texts, 2), and its number of terms.
 
-        A phrase is a known term and the next one; unknown terms are passed over.
+        Weights above zero are added up, and those below it. A phrase is a known term and the next one; unknown terms
+        are passed over.
         """
         data, offsets = text_bytes(self._fold_queries(texts))
-        sums, counts = np.zeros(len(texts), np.float64), np.zeros(len(texts), np.int64)
+        sums, counts = np.zeros((len(texts), 2), np.float64), np.zeros(len(texts), np.int64)
         weigh(data, offsets, self._table, self._arena, self._starts, weights, phrases, sums, counts)
         return sums, counts
 

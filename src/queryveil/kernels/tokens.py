@@ -140,10 +140,13 @@ def weigh(
     starts: NDArray[np.int64],
     weights: NDArray[np.float64],  # (terms,)
     phrases: Phrases,
-    added: NDArray[np.float64],  # (rows,): zeros
+    added: NDArray[np.float64],  # (rows, 2): zeros
     counted: NDArray[np.int64],  # (rows,): zeros
 ) -> None:
-    """Add to every row the weights of its distinct known terms, and of phrases of two of them; count the terms."""
+    """Add to every row the weights of its distinct known terms, and of phrases of two of them; count the terms.
+
+    Weights above zero and those below it have a column each.
+    """
     mask = np.uint64(len(table) - 1)
     seen = np.full(len(weights), -1, np.int64)
     for row in range(len(offsets) - 1):
@@ -166,12 +169,12 @@ def weigh(
             _, term = _find(table, arena, starts, _key(short, long, length), mask, data, origin, length)
             if term >= 0 and seen[term] != row:
                 seen[term] = row
-                added[row] += weights[term]
+                added[row, np.int64(weights[term] < 0)] += weights[term]
                 counted[row] += 1
                 if before >= 0:
                     for i in range(phrases.indptr[before], phrases.indptr[before + 1]):
                         if phrases.seconds[i] == term:
-                            added[row] += phrases.weights[i]
+                            added[row, np.int64(phrases.weights[i] < 0)] += phrases.weights[i]
                 before = term
 
 

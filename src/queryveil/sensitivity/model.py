@@ -2,7 +2,8 @@
 
 Naive Bayes with binary features is a sum: the log-odds of a query without a known word, plus a weight for every
 distinct known word. The default model, which learnt from queries, also has weights of phrases, of a known word and the
-next one, and divides the sum by a power of the number of words. So a model is a table, and scoring needs neither
+next one, divides the sum by a power of the number of words, and lets weights below zero count for less where others are
+above it: "mississippi prisons" is as sensitive as "prisons". So a model is a table, and scoring needs neither
 scikit-learn nor word vectors nor the training texts. A model file is a Parquet table whose metadata holds a version and
 a digest.
 """
@@ -30,12 +31,13 @@ from queryveil.lexicons import FOLDER
 from queryveil.logs.terms import terms
 from queryveil.sensitivity.lists import read_words
 
-VERSION = "2"
+VERSION = "3"
 BUNDLED = FOLDER / "query-sensitivity.parquet"
 BAYES = FOLDER / "sensitivity.parquet"  # naive Bayes, as Carpineto and Romano publish it
 _NAMED = {"bayes": BAYES}  # bundled models by the names that may stand for their paths
 _SCHEMA = pa.schema({"word": pa.string(), "weight": pa.float64()})
-_METADATA_KEYS = ("version", "name", "base", "exponent", "sha256")  # each follows the prefix
+_METADATA_KEYS = ("version", "name", "base", "exponent", "halving", "sha256")  # each follows the prefix
+_NUMBERS = ("base", "exponent", "halving")  # of a model, and of its metadata
 _PREFIX = "queryveil.sensitivity."
 _FEW_BYTES = 5_000  # starting numba costs as much as tokenizing this many bytes of text in plain Python
 
@@ -64,6 +66,7 @@ class SensitivityModel(Brief):
     phrases: tuple[str, ...] = ()  # two known words with a space between them, sorted
     phrase_weights: FloatArray = field(default_factory=lambda: np.empty(0))  # (phrases,)
     exponent: float = 0.0  # the sum of weights is divided by this power of the number of known words
+    halving: float = np.inf  # the sum of the weights above zero at which those below zero count half
 
     @cached_property
     def _weight_of(self) -> Mapping[str, float]:
@@ -97,10 +100,24 @@ class SensitivityModel(Brief):
         """Return what the words of each query add to the log-odds; 0 if no word says anything."""
         texts = pa.array(queries, pa.large_string())
         if (pc.sum(pc.binary_length(texts)).as_py() or 0) < _FEW_BYTES:
-            return np.array([sum(weight for _, weight in self.split(text)[0]) for text in texts.to_pylist()], float)
-        tokenizer, weights, phrases = self._tokenizer
-        sums, counts = tokenizer.weigh(texts, weights, phrases)
-        return np.asarray(sums / np.maximum(counts, 1) ** self.exponent)
+            found = np.array([self._weigh(text) for text in texts.to_pylist()], float).reshape(-1, 3)
+            sums, counts = found[:, :2], found[:, 2]
+        else:
+            tokenizer, weights, phrases = self._tokenizer
+            sums, counts = tokenizer.weigh(texts, weights, phrases)
+        speaking_for, against = sums.T
+        total = speaking_for + against / (1.0 + speaking_for / self.halving)
+        return np.asarray(total / np.maximum(counts, 1) ** self.exponent)
+
+    def _weigh(self, text: str) -> tuple[float, float, int]:
+        """Return the sums of weights above and below zero and the number of known words, as the kernel adds up."""
+        sums, count, before = [0.0, 0.0], 0, ""
+        for word in dict.fromkeys(terms(text)):
+            if word in self._weight_of:
+                for weight in (self._weight_of[word], self._weight_of.get(f"{before} {word}", 0.0)):
+                    sums[weight < 0] += weight
+                count, before = count + 1, word
+        return sums[0], sums[1], count
 
     def explain(self, query: str) -> Explanation:
         """Return the probability of a query and the weights of its words."""
@@ -114,8 +131,10 @@ class SensitivityModel(Brief):
         phrases = (" ".join(pair) for pair in pairwise(known))
         found = (*known, *(phrase for phrase in phrases if phrase in self._weight_of))
         share = max(1, len(known)) ** -self.exponent
-        added = tuple((text, share * self._weight_of[text]) for text in found)
-        return added, tuple(word for word in words if word not in self._weight_of)
+        weights = [self._weight_of[text] for text in found]
+        eased = 1.0 / (1.0 + sum(weight for weight in weights if weight > 0) / self.halving)
+        added = [share * weight * (eased if weight < 0 else 1.0) for weight in weights]
+        return tuple(zip(found, added, strict=True)), tuple(word for word in words if word not in self._weight_of)
 
     def with_words(self, words: Mapping[str, float]) -> "SensitivityModel":
         """Return the model with added words; a query of one such word alone gets at least the given probability."""
@@ -145,7 +164,7 @@ def model_bytes(model: SensitivityModel) -> bytes:
     """Return the bytes of a model file."""
     weights = np.concatenate((model.weights, model.phrase_weights))
     table = pa.table({"word": pa.array([*model.words, *model.phrases], pa.string()), "weight": weights}, schema=_SCHEMA)
-    numbers = {"base": repr(model.base), "exponent": repr(model.exponent)}
+    numbers = {key: repr(float(getattr(model, key))) for key in _NUMBERS}
     metadata = {"version": VERSION, "name": model.name, **numbers, "sha256": _digest(model)}
     return parquet_bytes(
         table.replace_schema_metadata({_PREFIX + key: metadata[key] for key in _METADATA_KEYS}),
@@ -187,10 +206,10 @@ def read_model(path: Path) -> SensitivityModel:
         texts, weights = columns["word"].to_pylist(), columns["weight"].to_numpy().copy()
         n_words = sum(" " not in text for text in texts)
         words, phrases = tuple(texts[:n_words]), tuple(texts[n_words:])
-        base, exponent = (float(metadata[key] or "") for key in ("base", "exponent"))
+        base, *others = (float(metadata[key] or "") for key in _NUMBERS)
         name = metadata["name"] or ""
-        model = SensitivityModel(words, weights[:n_words], base, name, phrases, weights[n_words:], exponent)
-        is_finite = bool(np.isfinite([*weights, base, exponent]).all())
+        model = SensitivityModel(words, weights[:n_words], base, name, phrases, weights[n_words:], *others)
+        is_finite = bool(np.isfinite([*weights, base, model.exponent]).all() and model.halving > 0)
         is_intact = metadata["sha256"] == _digest(model) and is_finite
     except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
         is_intact = False
@@ -200,7 +219,8 @@ def read_model(path: Path) -> SensitivityModel:
 
 
 def _digest(model: SensitivityModel) -> str:
-    digest = hashlib.sha256(f"{VERSION}\n{model.name}\n".encode() + struct.pack("<dd", model.base, model.exponent))
+    digest = hashlib.sha256(f"{VERSION}\n{model.name}\n".encode())
+    digest.update(struct.pack("<3d", *(getattr(model, key) for key in _NUMBERS)))
     digest.update(np.concatenate((model.weights, model.phrase_weights)).astype("<f8").tobytes())
     digest.update("\n".join((*model.words, *model.phrases)).encode())
     return digest.hexdigest()
