@@ -20,7 +20,7 @@ demo: $(VENV)/ready ## make a demo log, anonymise it, verify it, tamper with it,
 test: $(VENV)/dev-ready ## install what the tests need, check the style and types, and run all tests
 	@scripts/system_packages
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -n 2 --no-loadscope-reorder tests
+	@$(BIN)/python -m pytest -n 2 tests
 
 QUICK := tests/core tests/engines tests/histories tests/kinds tests/lexicons tests/market tests/measures tests/report tests/verifiers \
 	tests/test_layers.py tests/test_declarations.py

@@ -6,6 +6,7 @@ them many times over.
 
 import gc
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -15,10 +16,16 @@ from xdist.scheduler import LoadScopeScheduling
 settings.register_profile("queryveil", deadline=None, derandomize="CI" in os.environ, print_blob=True)
 settings.load_profile("queryveil")
 
+# Where byte code is not kept, this process and all those that tests start would compile every module anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 gc.disable()  # a quarter of the time of collecting the tests, which makes no garbage to speak of
 
-TOGETHER = ("tests/spark/", "tests/browser/")  # one session of Spark, one server and one browser for all of them
-APART = "tests/test_docs.py"  # whose tests are long and have nothing in common
+# one session of Spark, one server and one browser for all of them; these take longest, so they are started first
+TOGETHER = ("tests/spark/", "tests/serve/", "tests/browser/")
+APART = "tests/test_docs.py"  # whose tests are long, too, and have nothing in common
+FIRST = (*TOGETHER, APART)
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
@@ -31,8 +38,15 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         return next((folder for folder in TOGETHER if path.startswith(folder)), path)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start what takes longest first, so that all processes are busy to the end."""
+    items.sort(key=lambda item: next((n for n, first in enumerate(FIRST) if item.nodeid.startswith(first)), len(FIRST)))
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
-    """Tell xdist how to share out tests."""
+    """Tell xdist how to share out tests: in the order above, not by the number of tests in a file."""
+    config.option.loadscopereorder = False
     return ByFile(config, log)
 
 

@@ -15,18 +15,25 @@ from numba.core.registry import cpu_target
 from tests.kernels.test_cache import copied, run
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the package that carries one kernel, made for this processor."""
-    package = copied(tmp_path / "first")
-    run(package, tmp_path / "made")
-    (made,) = (tmp_path / "made" / "queryveil").iterdir()
+    folder = tmp_path_factory.mktemp("built")
+    package = copied(folder)
+    run(package, folder / "made")
+    (made,) = (folder / "made" / "queryveil").iterdir()
     shutil.copytree(made, package / "kernels" / "machine_code", dirs_exist_ok=True)
     system, processor, features = cpu_target.target_context.codegen().magic_tuple()
     described = {"system": system, "processor": processor, "features": features}
     described |= {"llvmlite": llvmlite.__version__, "kernels": made.name}
     (package / "kernels" / "machine_code" / "cpu.json").write_text(json.dumps(described))
     return package
+
+
+@pytest.fixture
+def package(built: Path, tmp_path: Path) -> Path:
+    """Return a copy of it that a test may change."""
+    return Path(shutil.copytree(built, tmp_path / "queryveil"))
 
 
 def test_shipped_code_is_used_and_nothing_is_written(package: Path, tmp_path: Path) -> None:

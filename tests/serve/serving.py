@@ -68,11 +68,11 @@ def running(app: FastAPI) -> Iterator[str]:
 
 
 def until(condition: Callable[[], Any], seconds: float = 600) -> None:
-    """Poll a condition until it is true."""
-    end = time.monotonic() + seconds
+    """Poll a condition until it is true, ever less often, since asking takes time from what is waited for."""
+    end, pause = time.monotonic() + seconds, 0.01
     while not condition():
         assert time.monotonic() < end, "waited too long"
-        time.sleep(0.02)
+        time.sleep(pause := min(1.2 * pause, 0.3))
 
 
 def upload(client: httpx.Client, name: str, data: bytes = LOG, filename: str = "log.tsv") -> httpx.Response:

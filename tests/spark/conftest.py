@@ -16,9 +16,11 @@ from tests.spark.logs import write_log
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
+    "spark.python.daemon.module": "tests.spark.workers",
     # Plans that run once, on a few rows, are not worth compiling; `compiled` shows that they may be.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -52,6 +54,7 @@ def java() -> Iterator[None]:
         # These runs are over before code that is compiled with more care would pay; all of it must have room.
         options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=200m -XX:+UseSerialGC"
         patch.setenv("JDK_JAVA_OPTIONS", options)
+        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
         yield
 
 

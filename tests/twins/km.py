@@ -39,12 +39,13 @@ class Supports:
         self.holding: Counter[tuple[int, Combination]] = Counter()  # only of owners with several histories
         self.several = several
         for history, owner in zip(histories, owners, strict=True):
+            if owner not in several:
+                self.support.update(self.of(history))
+                continue
             for combination in self.of(history):
-                if owner in several:
-                    self.holding[owner, combination] += 1
-                    if self.holding[owner, combination] > 1:
-                        continue
-                self.support[combination] += 1
+                self.holding[owner, combination] += 1
+                if self.holding[owner, combination] == 1:
+                    self.support[combination] += 1
 
     def of(self, history: Iterable[int]) -> Iterable[Combination]:
         terms = sorted(history)

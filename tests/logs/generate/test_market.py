@@ -99,20 +99,26 @@ def make(out: Path, market_out: Path, users: int = 40, overwrite: bool = False, 
     generate(out, users=users, rng=np.random.default_rng(seed), market_out=market_out, overwrite=overwrite)
 
 
-def test_numbers_are_plain_and_reproducible_from_the_seed(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a small log and its market table."""
+    folder = tmp_path_factory.mktemp("small")
+    make(folder / "log", folder / "market")
+    return folder
+
+
+def test_numbers_are_plain_and_reproducible_from_the_seed(small: Path, tmp_path: Path) -> None:
     make(tmp_path / "log", tmp_path / "market")
-    make(tmp_path / "log2", tmp_path / "market2")
     text = (tmp_path / "market").read_text()
-    assert text == (tmp_path / "market2").read_text()
+    assert text == (small / "market").read_text()
     header, *lines = text.splitlines()
     assert header == "term,bid,clicks,impressions"
     assert all(re.fullmatch(r"[a-z0-9]+,\d+\.\d\d,\d*,\d+", line) for line in lines)
 
 
-def test_the_log_is_the_same_without_a_market_table(tmp_path: Path) -> None:
-    make(tmp_path / "log", tmp_path / "market")
+def test_the_log_is_the_same_without_a_market_table(small: Path, tmp_path: Path) -> None:
     generate(tmp_path / "alone", users=40, rng=np.random.default_rng(2))
-    assert (tmp_path / "log").read_bytes() == (tmp_path / "alone").read_bytes()
+    assert (small / "log").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
 def test_no_direct_identifier_is_priced(tmp_path: Path) -> None:
