@@ -2,7 +2,7 @@
 
 import pytest
 
-from queryveil.core.progress import Timings, batches, nested_progress, silent
+from queryveil.core.progress import Progress, Timings, batches, nested_progress, running_beside, silent
 
 
 def test_nested_progress_names_the_outer_stage_first() -> None:
@@ -33,3 +33,20 @@ def test_timings_add_up_the_stages_and_pass_reports_on() -> None:
     assert found["writing"].cpu > 0
     assert [stage for stage, _, _ in reports] == ["reading", "deleting", "deleting", "reading", "writing"]
     assert [line.split()[0] for line in str(timings).splitlines()] == ["stage", *found, "all"]
+
+
+def test_work_beside_a_block_gives_its_result() -> None:
+    with running_beside(lambda progress: 7) as found:
+        pass
+    assert found.result() == 7
+
+
+def test_an_error_in_the_block_ends_the_work_beside_it() -> None:
+    def report_forever(progress: Progress) -> None:
+        while True:
+            progress("working", 0, 1)
+
+    with pytest.raises(ValueError, match="of the block"), running_beside(report_forever) as work:
+        raise ValueError("of the block")
+    with pytest.raises(InterruptedError):
+        work.result()

@@ -1,6 +1,7 @@
 """Kernels are compiled once for each combination of types, and free what they make."""
 # mypy: disable-error-code="attr-defined,no-untyped-call"
 
+import subprocess
 import sys
 from collections.abc import Callable
 from types import FunctionType
@@ -80,3 +81,21 @@ def test_nothing_is_freed_twice_or_never(function: Any, arguments: Any, result: 
     references_after, after = sys.getrefcount(arguments[0]), rtsys.get_allocation_stats()
     assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
     assert references_after == references
+
+
+WITHOUT_SCIPY = """
+import subprocess
+import sys
+import numpy as np
+from numba.np import linalg
+from queryveil.kernels.order import maximum_of
+
+assert maximum_of(np.arange(3)) == 2
+assert "scipy.linalg" not in sys.modules
+linalg.ensure_blas()
+assert "scipy.linalg" in sys.modules
+"""
+
+
+def test_kernels_load_without_scipy_which_others_still_get_from_numba() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_SCIPY], check=True)

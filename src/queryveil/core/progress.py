@@ -1,11 +1,17 @@
-"""Progress reports of long work, and where its time went."""
+"""Progress reports of long work, work beside other work that ends by them, and where time went."""
 
 import re
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from contextlib import contextmanager
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Progress = Callable[[str, int, int], None]  # stage, done, total
+Result = TypeVar("Result")
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -23,6 +29,25 @@ def batches(n: int, size: int, stage: str, progress: Progress) -> Iterator[slice
         progress(stage, start, n)
         yield slice(start, min(start + size, n))
     progress(stage, n, n)
+
+
+@contextmanager
+def running_beside(function: Callable[[Progress], Result]) -> "Iterator[Future[Result]]":
+    """Run a function in a thread beside the block; an error in the block ends it the next time it reports progress."""
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and some commands run nothing beside
+
+    stop = Event()
+
+    def end_when_stopped(stage: str, done: int, total: int) -> None:
+        if stop.is_set():
+            raise InterruptedError(stage)
+
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            yield pool.submit(function, end_when_stopped)
+        except BaseException:
+            stop.set()
+            raise
 
 
 class StageTime(NamedTuple):

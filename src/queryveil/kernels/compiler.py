@@ -15,10 +15,31 @@ from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.np import linalg
 
 from queryveil.kernels import watchers
 
 _seconds = [0.0]  # spent compiling so far
+
+
+def _load_array_functions() -> None:
+    """Load numba's functions of arrays without SciPy, which takes as long as all else and which no kernel needs.
+
+    They import it once to see whether it is there; whoever needs it then still gets it.
+    """
+
+    def refuse() -> None:
+        raise ImportError
+
+    ensure_blas, linalg.ensure_blas = linalg.ensure_blas, refuse
+    try:
+        from numba.np import arraymath
+    finally:
+        linalg.ensure_blas = ensure_blas
+    arraymath._HAVE_BLAS = True
+
+
+_load_array_functions()
 
 
 class KernelFlags(Flags):

@@ -12,7 +12,7 @@ from queryveil.core.arrow import as_array
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence
 from queryveil.core.names import Declaration, ResolvedName, declarations, nearest
-from queryveil.core.rows import BoolArray, IntArray, count_runs, row_numbers
+from queryveil.core.rows import BoolArray, IntArray, count_runs, select_entries
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import FORMS, NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
@@ -55,13 +55,14 @@ class Counts:
     @classmethod
     def of(cls, profiles: Profiles, mask: BoolArray | None = None) -> "Counts":
         """Count the profiles, or only their masked pairs."""
-        kept = np.ones(len(profiles.ids), np.bool_) if mask is None else mask
-        history = row_numbers(profiles.indptr)[kept]
+        kept: BoolArray | slice = slice(None) if mask is None else mask
+        indptr, ids = profiles.indptr if mask is None else select_entries(profiles.indptr, mask), profiles.ids[kept]
+        is_filled = indptr[1:] > indptr[:-1]
         return cls(
-            count_runs(profiles.owner[history]),
-            count_runs(history),
-            int(np.count_nonzero(np.bincount(profiles.ids[kept]))),
-            int(np.count_nonzero(kept)),
+            count_runs(profiles.owner[is_filled]),
+            int(np.count_nonzero(is_filled)),
+            int(np.count_nonzero(np.bincount(ids))),
+            len(ids),
             int(profiles.counts[kept].sum(dtype=np.int64)),
         )
 

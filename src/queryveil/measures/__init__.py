@@ -32,6 +32,7 @@ class Measure(Declaration):
     kinds: tuple[str, ...] = ("histories", "log", "queries")
     of_pair: bool = False  # it compares, person by person, what was issued with what was released
     needs_model: bool = False  # it must know how sensitive queries are
+    runs_beside: bool = False  # it looks at nothing but the `Comparison` and draws nothing
     by_person: str = ""  # of a pair: "module:function" that returns the figure of every person; "" if there is none
 
     def load_by_person(self) -> Callable[..., Any]:
@@ -57,6 +58,7 @@ TOGETHER = Measure(
     "combinations of two or three terms that are not among the release's",
     paper="Terrovitis, Liagouris, Mamoulis, Skiadopoulos: Privacy Preservation by Disassociation, 2012",
     functions={"local": "queryveil.measures.utility.together:measure_together"},
+    runs_beside=True,
     kinds=("histories", "log"),
 )
 UNIQUE = Measure(

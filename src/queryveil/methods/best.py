@@ -15,12 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from threading import Event
 
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.core.progress import Progress
+from queryveil.core.progress import Progress, running_beside
 from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.histories import count_people
@@ -66,22 +65,11 @@ def best(
 
     `terms` are the postings of the terms of the tree.
     """
-    stop = Event()
-
-    def end_when_stopped(stage: str, done: int, total: int) -> None:
-        if stop.is_set():
-            raise InterruptedError(stage)
-
     own = tree._replace(support2=tree.support2.copy())  # growing uses no larger combinations
-    with ThreadPoolExecutor(1) as pool:
-        paper = pool.submit(delete, rows, people, own, rule, end_when_stopped, terms)
-        try:
-            problem = growth_problem(rows, rule.k, rule.m, tree, terms, objective.gain)
-            found, n_tries = _find_candidates(problem, objective, people, rule, rng, progress)
-            published = paper.result()[0]
-        except BaseException:
-            stop.set()
-            raise
+    with running_beside(lambda report: delete(rows, people, own, rule, report, terms)) as paper:
+        problem = growth_problem(rows, rule.k, rule.m, tree, terms, objective.gain)
+        found, n_tries = _find_candidates(problem, objective, people, rule, rng, progress)
+        published = paper.result()[0]
     found = {"paper": published, **found}
     kept = {name: objective.kept_share(mask) for name, mask in found.items()}
     if rule.m == 2 and max(kept, key=lambda name: kept[name]) == "paper":
@@ -168,6 +156,7 @@ class GrowthProblem:
         size = np.bincount(history, minlength=self.profiles.n_histories).astype(np.int64)
         position = ranges(indptr[:-1], size)
         kept_terms[position], pair_at[position] = self.term[pair], pair
+        n_holders = int(np.diff(self.start).max(initial=0))
         return GrowingLog(
             indptr=indptr,
             owner=owner,
@@ -180,9 +169,10 @@ class GrowthProblem:
             support1=support1,
             pair_people=np.zeros(self.n_terms, np.int32),
             last_person=np.full(self.n_terms, -1, np.int32),
-            touched=np.empty(self.n_terms, np.int32),
+            touched=np.empty(self.n_terms + 1, np.int32),
             n_touched=np.zeros(1, np.int64),
-            accepts=np.zeros(int(np.diff(self.start).max(initial=0)), np.bool_),
+            accepts=np.zeros(n_holders, np.bool_),
+            held=np.empty((2, n_holders), np.int64),
         )
 
 

@@ -14,7 +14,7 @@ from queryveil.core.arrow import arrow_texts, release_freed_memory
 from queryveil.core.errors import GuaranteeError, InputError
 from queryveil.core.evidence import Evidence, MethodParameters, Views
 from queryveil.core.files import Folder, MemoryPath, folder_of
-from queryveil.core.progress import Progress
+from queryveil.core.progress import Progress, running_beside, silent
 from queryveil.core.results import Score
 from queryveil.engines import LogSource, QueryLog
 from queryveil.engines.kept_columns import KeptColumns
@@ -100,18 +100,23 @@ class LocalRun(ReleaseRun):
     @contextmanager
     def stage(self) -> Iterator[tuple[MemoryStaging, WrittenRows]]:
         """Write membership, profiles and the run record into the private folder, and the rows as Parquet files."""
-        with open_staging(*self.locations, force=self.plan.request.force) as staged:
-            if staged.private is not None:
-                self._write_private(staged.private)
+        rows = self._content.rows
+        empty = pa.Table.from_batches([], schema=rows.schema)  # `empty_table` would import pandas
+        self._content = replace(self._content, rows=empty)  # they are read back
+        with (
+            open_staging(*self.locations, force=self.plan.request.force) as staged,
+            running_beside(partial(self._write_private, staged.private)) as self._private_written,
+        ):
             self._folder = staged.release
-            written = write_rows(staged, self._content.rows)
-            empty = pa.Table.from_batches([], schema=self._content.rows.schema)  # `empty_table` would import pandas
-            self._content = replace(self._content, rows=empty)  # they are read back
+            written = write_rows(staged, rows)
+            del rows
             release_freed_memory()
             yield staged, written
 
-    def _write_private(self, folder: Folder) -> None:
-        """Write everything of the private folder."""
+    def _write_private(self, folder: Folder | None, progress: Progress = silent) -> None:
+        """Write everything of the private folder, where one is wanted."""
+        if folder is None:
+            return
         source, profiles, content = self.plan.source, self._profiles, self._content
         paths = expand_paths(source.paths) if source.table is None else []
         files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
@@ -138,7 +143,9 @@ class LocalRun(ReleaseRun):
         """Take the default measures of the kind."""
         available = frozenset({"market"} if self._method_inputs.find(Market) is not None else ()) | {*self._kept.names}
         names = self.plan.kind.default_measures(manifest.claim, available, when_made=True)
-        return take_measures(names, evidence, self._rng, self.progress)
+        scores = take_measures(names, evidence, self._rng, self.progress)
+        self._private_written.result()  # before anything is committed
+        return scores
 
     def attack(self, manifest: Manifest) -> AttackReport:
         """Attack the staged release as `queryveil attack` does; the private side is in memory."""

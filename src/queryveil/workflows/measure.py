@@ -4,6 +4,7 @@ import glob
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from queryveil.core.errors import InputError
 from queryveil.core.evidence import Evidence, LogPair, Owners, ReleasedHistories, ReleasedVocabularies
 from queryveil.core.files import Folder, check_new_file, folder_of, write_new_file
 from queryveil.core.names import Name, ResolvedName, resolve
-from queryveil.core.progress import Progress, silent
+from queryveil.core.progress import Progress, running_beside, silent
 from queryveil.core.results import Score
 from queryveil.core.rows import IntArray, row_numbers
 from queryveil.engines import LogSource, QueryLog, open_log
@@ -235,14 +236,25 @@ def take_measures(
     progress: Progress,
     engine: str = "local",
 ) -> list[Score]:
-    """Take every measure, in order."""
-    scores: list[Score] = []
-    for number, name in enumerate(measures):
-        progress("measuring", number, len(measures))
-        measure = name if isinstance(name, ResolvedName) else resolve("measure", name)
-        scores += measure.declaration.load(engine)(evidence, measure, rng=rng, progress=progress)
-    progress("measuring", len(measures), len(measures))
-    return scores
+    """Take every measure, in order; some, which draw nothing, beside the others."""
+    named = [name if isinstance(name, ResolvedName) else resolve("measure", name) for name in measures]
+    takes = [partial(each.declaration.load(engine), evidence, each, rng=rng) for each in named]
+    scores: dict[int, list[Score]] = {}
+
+    def take(numbers: Sequence[int], progress: Progress) -> None:
+        for number in numbers:
+            scores[number] = takes[number](progress=progress)
+
+    beside = [number for number, each in enumerate(named) if measure_of(each).runs_beside and len(named) > 1]
+    progress("measuring", 0, len(named))
+    if beside:
+        evidence.find(Comparison)  # built by one thread
+    with running_beside(partial(take, beside)) as others:
+        for number in range(len(named)):
+            take([number] if number not in beside else [], progress)
+            progress("measuring", number + 1, len(named))
+        others.result()
+    return [score for number in range(len(named)) for score in scores[number]]
 
 
 def check_measure(measure: ResolvedName, kind: Kind, *, has_market: bool, may_pair: bool = False) -> None:

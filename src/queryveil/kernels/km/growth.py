@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from queryveil.kernels import jit
+from queryveil.kernels import NOT_NEGATIVE, jit
 from queryveil.kernels.km.supports import Tree, find_node
 
 MAX_CONFLICTS = 8  # a history deletes at most so many terms for one
+_PREFETCHED = 128  # histories
 
 
 class GrowingLog(NamedTuple):
@@ -36,9 +37,10 @@ class GrowingLog(NamedTuple):
     support1: NDArray[np.int32]  # (terms,)
     pair_people: NDArray[np.int32]  # (terms,): people who hold each term and the new one; reset to zero between calls
     last_person: NDArray[np.int32]  # (terms,): the person counted last for a term; -1 between calls
-    touched: NDArray[np.int32]  # (terms,): the terms with a count above zero …
+    touched: NDArray[np.int32]  # (terms + 1,): the terms with a count above zero …
     n_touched: NDArray[np.int64]  # (1,): … and how many they are
     accepts: NDArray[np.bool_]  # (most holders of a term,): which of them accept the new term
+    held: NDArray[np.int64]  # (2, most holders of a term): where the kept terms of each of them begin, and end
 
 
 @jit
@@ -129,20 +131,33 @@ def _count_pair_people(log: GrowingLog, history: NDArray[np.int32], a: int, b: i
     kept_terms, indptr, size, owner = log.kept_terms, log.indptr, log.size, log.owner
     pair_people, last_person, touched, accepts = log.pair_people, log.last_person, log.touched, log.accepts
     has_one_each = log.has_one_each
-    people, previous, n_touched = 0, -1, 0
-    for q in range(a, b):
-        if not accepts[q - a]:
+    people, previous, n_touched, begins, ends = 0, -1, 0, log.held[0], log.held[1]
+    for q in range(b - a):  # loads that depend on nothing overlap
+        h = np.uint32(history[a + q])
+        begins[q], ends[q] = indptr[h], indptr[h] + size[h]
+    loaded = np.empty(_PREFETCHED, np.int32)
+    for q in range(b - a):
+        if q % _PREFETCHED == 0:
+            for ahead in range(min(_PREFETCHED, b - a - q)):
+                loaded[ahead] = kept_terms[begins[q + ahead] & NOT_NEGATIVE]
+        if not accepts[q]:
             continue
-        h = history[q]
-        person = h if has_one_each else owner[h]
+        if has_one_each:
+            people += 1
+            for i in range(begins[q], ends[q]):
+                x = np.uint32(kept_terms[i & NOT_NEGATIVE])
+                touched[n_touched] = x
+                n_touched += pair_people[x] == 0
+                pair_people[x] += 1
+            continue
+        person = owner[history[a + q]]
         people += person != previous
         previous = person
-        for i in range(indptr[h], indptr[h] + size[h]):
+        for i in range(begins[q], ends[q]):
             x = kept_terms[i]
-            if pair_people[x] == 0:
-                touched[n_touched] = x
-                n_touched += 1
-            if has_one_each or last_person[x] != person:
+            touched[n_touched] = x
+            n_touched += pair_people[x] == 0
+            if last_person[x] != person:
                 last_person[x] = person
                 pair_people[x] += 1
     log.n_touched[0] = n_touched
@@ -199,7 +214,7 @@ def _reject_histories(
 
     With one history per person the counts are updated at once; rejecting only lowers counts, so none is accepted again.
     """
-    kept_terms, pair_at, indptr, size = log.kept_terms, log.pair_at, log.indptr, log.size
+    kept_terms, pair_at, begins, ends = log.kept_terms, log.pair_at, log.held[0], log.held[1]
     kept, accepts, pair_people = log.kept, log.accepts, log.pair_people
     support1, start, term, support2 = log.support1, tree.start2, tree.term2, tree.support2
     has_one_each = log.has_one_each
@@ -207,7 +222,7 @@ def _reject_histories(
     for q in range(a, b):
         if kept[q] or not accepts[q - a]:
             continue
-        begin, end = indptr[history[q]], indptr[history[q]] + size[history[q]]
+        begin, end = begins[q - a], ends[q - a]
         can_accept = people >= k and weight[q] >= 0
         n_conflicts = 0
         loss = 0.0

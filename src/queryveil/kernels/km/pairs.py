@@ -15,13 +15,14 @@ from queryveil.kernels.km.supports import LISTED, ONE, Postings, Tree, find_node
 from queryveil.kernels.km.updates import UTILITY, Log, Rule, Scratch
 
 SHORT = 32  # terms of the longest history whose pairs are found beforehand
-PAIRS = 6_000_000  # most pairs of these histories: bounds the room
+PAIRS = 10_000_000  # most pairs of these histories in the tree: bounds the room
+RUN = 1_000_000  # pairs of histories that are looked at together
 
 
 class ShortHistories(NamedTuple):
     """The kept terms of short histories and those of their pairs that are in the tree, in no order."""
 
-    size: NDArray[np.int64]  # (histories,): terms that had enough people before the first pass
+    size: NDArray[np.int64]  # (histories,): terms that had enough people before the first pass; -1 for long histories
     kept: NDArray[np.int64]  # (histories,): bit i says that the i-th of these is kept
     first: NDArray[np.int64]  # (histories,): where the pairs begin; -1 for histories that are not here
     n_pairs: NDArray[np.int64]  # (histories,)
@@ -43,38 +44,89 @@ class Drops(NamedTuple):
 def find_pairs(
     indptr: NDArray[np.int64], ids: NDArray[np.int32], tree: Tree, terms: Postings, max_pairs: int
 ) -> ShortHistories:
-    """Find the pairs of short histories in the tree, for as many of these as have no more pairs than the maximum."""
-    start, history, position = terms
-    n_terms, infrequent, room = len(start) - 1, np.uint32(len(tree.term2)), 0
-    start2, term2, first = tree.start2, tree.term2, np.full(len(indptr) - 1, -1, np.int64)
-    size, kept = np.zeros(len(first), np.int64), np.zeros(len(first), np.int64)
-    for h in range(len(first)):
+    """Find the pairs of short histories in the tree, for as many of these as there is room for.
+
+    A run of histories at a time gets room for all its pairs, of which those in the tree are moved together.
+    """
+    n_histories, n_terms, room = len(indptr) - 1, len(terms[0]) - 1, 0
+    size, kept = np.zeros(n_histories, np.int64), np.zeros(n_histories, np.int64)
+    for h in range(n_histories):
         end = indptr[h + 1]
         while end > indptr[h] and ids[end - 1] >= n_terms:
             end -= 1
         n = end - indptr[h]
-        if n <= SHORT and room + (n * (n - 1) >> 1) <= max_pairs:
-            first[h], size[h], kept[h] = room, n, (1 << n) - 1
+        if n <= SHORT:
+            size[h], kept[h] = n, (1 << n) - 1
             room += n * (n - 1) >> 1
-    node, places, after = np.empty(room, np.uint32), np.empty(room, np.uint16), first.copy()
-    node_with = np.full(n_terms, infrequent, np.uint32)
-    for t in range(n_terms):
+        else:
+            size[h] = -1
+    room = min(room, max_pairs)
+    first, n_pairs = np.full(n_histories, -1, np.int64), np.zeros(n_histories, np.int64)
+    short = ShortHistories(size, kept, first, n_pairs, np.empty(room, np.uint32), np.empty(room, np.uint16))
+    unread, node_with = terms[0][:-1].copy(), np.full(n_terms, np.uint32(len(tree.term2)), np.uint32)
+    end = filled = 0
+    while end < n_histories:
+        begin, to, limit = end, filled, min(filled + RUN, room)
+        while end < n_histories and to + (max(size[end], 0) * (size[end] - 1) >> 1) <= limit:
+            first[end] = to if size[end] >= 0 else -1
+            to += max(size[end], 0) * (size[end] - 1) >> 1
+            end += 1
+        if begin == end:
+            break
+        _find_pairs_of_run(indptr, ids, tree, terms, short, end, unread, node_with)
+        filled = _move_together(short, begin, end, filled)
+    return short
+
+
+@jit
+def _find_pairs_of_run(
+    indptr: NDArray[np.int64],
+    ids: NDArray[np.int32],
+    tree: Tree,
+    terms: Postings,
+    short: ShortHistories,
+    end: int,
+    unread: NDArray[np.int64],  # (terms,): the first posting of each that no run has had yet
+    node_with: NDArray[np.uint32],  # (terms,): all infrequent between terms
+) -> None:
+    """Find the pairs of the short histories before `end` that had no turn yet."""
+    start, history, position = terms
+    start2, term2, infrequent = tree.start2, tree.term2, np.uint32(len(tree.term2))
+    first, n_pairs, node, places = short.first, short.n_pairs, short.node, short.places
+    for t in range(len(unread)):
+        q = unread[t]
+        if start2[t] == start2[t + 1] or q == start[t + 1] or history[q] >= end:
+            continue
         for i in range(start2[t], start2[t + 1]):
             node_with[term2[i]] = i
-        for q in range(start[t], start[t + 1] if start2[t] < start2[t + 1] else 0):
+        while q < start[t + 1] and history[q] < end:
             holder = np.uint32(history[q])
-            begin, to = indptr[holder] & NOT_NEGATIVE, after[holder]
+            begin, to = indptr[holder] & NOT_NEGATIVE, first[holder]
+            q += 1
             if to < 0:
                 continue
-            j, to = position[q] - begin, to & NOT_NEGATIVE
+            to, j = (to + n_pairs[holder]) & NOT_NEGATIVE, position[q - 1] - begin
+            n_before = to
             for i in range(j):
                 found = node_with[np.uint32(ids[begin + i])]
                 node[to], places[to] = found, i << 5 | j
                 to += found < infrequent
-            after[holder] = to
+            n_pairs[holder] += to - n_before
+        unread[t] = q
         for i in range(start2[t], start2[t + 1]):
             node_with[term2[i]] = infrequent
-    return ShortHistories(size, kept, first, after - first, node, places)
+
+
+@jit
+def _move_together(short: ShortHistories, begin: int, end: int, filled: int) -> int:
+    """Move the pairs of a run of histories to where those before it end; return where these end."""
+    first, n_pairs, node, places = short.first, short.n_pairs, short.node, short.places
+    for h in range(begin, end):
+        if first[h] >= 0:
+            for p in range(n_pairs[h]):
+                node[filled + p], places[filled + p] = node[first[h] + p], places[first[h] + p]
+            first[h], filled = filled, filled + n_pairs[h]
+    return filled
 
 
 @jit

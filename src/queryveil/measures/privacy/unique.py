@@ -185,11 +185,11 @@ def count_in_original(profiles: Profiles, m: int, progress: Progress) -> tuple[f
 
 def count_lone_terms(profiles: Profiles, owner: Int32Array) -> dict[int, int]:
     """Return how many terms of histories only one owner holds, by the length of the history."""
-    history = row_numbers(profiles.indptr)
-    last = np.zeros(len(profiles.vocabulary), np.int32)
-    last[profiles.ids] = owner[history]  # one of the owners who hold a term
+    history = row_numbers(profiles.indptr, np.int32)
+    holder, last = owner[history], np.zeros(len(profiles.vocabulary), np.int32)
+    last[profiles.ids] = holder  # one of the owners who hold a term
     is_shared = np.zeros(len(last), np.bool_)
-    is_shared[profiles.ids[owner[history] != last[profiles.ids]]] = True
+    is_shared[profiles.ids[holder != last[profiles.ids]]] = True
     is_alone = ~is_shared[profiles.ids]
     lengths, counts = np.unique(np.diff(profiles.indptr)[history[is_alone]], return_counts=True)
     return dict(zip(lengths.tolist(), counts.tolist(), strict=True))

@@ -205,9 +205,10 @@ def _growing_log(block: Block, ids: Int32Array, support1: Int32Array) -> Growing
         support1=support1,
         pair_people=np.zeros(n_terms, np.int32),
         last_person=np.full(n_terms, -1, np.int32),
-        touched=np.empty(n_terms, np.int32),
+        touched=np.empty(n_terms + 1, np.int32),
         n_touched=np.zeros(1, np.int64),
         accepts=np.empty(0, np.bool_),
+        held=np.empty((2, 0), np.int64),
     )
 
 
