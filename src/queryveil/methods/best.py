@@ -3,10 +3,10 @@
 An anonymous log is grown from nothing: terms are inserted one by one (`kernels.km.growth`), the most useful first. A
 history may trade terms for one of greater weight. Weight = gain · √potential; the potential is the total gain of the
 terms of that history that are compatible with the term. Then, for combinations of two, terms are reselected
-(`kernels.km.improvement`) and grown again, by gain alone, while that helps; for larger ones they are grown again once
-(`kernels.km.larger_growth`). The guarantee is never broken on the way. Algorithm 1 also runs alone, on a core of its
-own, and the better result is taken. So that no other target keeps more of what this one is about, the log is also grown
-in the order of others where that may help (docs/decisions/0040).
+(`kernels.km.improvement`) and grown again, by gain alone, while that helps; for larger ones all are inserted again by
+gains that differ at random (`kernels.km.larger_growth`, docs/decisions/0062). The guarantee is never broken on the way.
+Algorithm 1 also runs alone, on a core of its own, and the better result is taken. So that no other target keeps more of
+what this one is about, small logs are also grown in the order of others (docs/decisions/0040).
 """
 
 import os
