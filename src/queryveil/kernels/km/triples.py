@@ -80,15 +80,8 @@ def count_holders_of_all(
     has_one_each: bool,
 ) -> int:
     """Return how many owners are in all three rows of bits, of which two may be the same, counted up to a limit."""
-    n, last, word = 0, -1, 0
-    while word < words:
-        found = np.uint64(0)
-        if word + 8 <= words:  # at once, as most words have none
-            for i in range(word, word + 8):
-                found |= bits[one + i] & bits[other + i] & bits[third + i]
-            if not found:
-                word += 8
-                continue
+    n, last = 0, -1
+    for word in range(words):
         both = bits[one + word] & bits[other + word] & bits[third + word]
         while both:
             if not has_one_each:
@@ -99,7 +92,6 @@ def count_holders_of_all(
             n += 1
             if n == limit:
                 return n
-        word += 1
     return n
 
 
