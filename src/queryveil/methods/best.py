@@ -2,18 +2,20 @@
 
 An anonymous log is grown from nothing: terms are inserted one by one (`kernels.km.growth`), the most useful first. A
 history may trade terms for one of greater weight. Weight = gain · √potential; the potential is the total gain of the
-terms of that history that are compatible with the term. Then terms are reselected (`kernels.km.improvement`) and grown
-again, by gain alone, while that helps. All this is for combinations of two and never breaks the guarantee on the way.
-For m above 2, Algorithm 1 deletes the larger infrequent combinations of the grown log, and terms are reinserted.
+terms of that history that are compatible with the term. Then, for combinations of two, terms are reselected
+(`kernels.km.improvement`) and grown again, by gain alone, while that helps; for larger ones all are inserted again by
+gains that differ at random (`kernels.km.larger_growth`, docs/decisions/0062). The guarantee is never broken on the way.
 Algorithm 1 also runs alone, on a core of its own, and the better result is taken. So that no other target keeps more of
-what this one is about, the log is also grown in the order of others where that may help (docs/decisions/0040).
+what this one is about, small logs are also grown in the order of others (docs/decisions/0040).
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -22,13 +24,14 @@ from numpy.typing import NDArray
 from queryveil.core.progress import Progress, running_beside
 from queryveil.core.rows import FloatArray, IntArray, ranges, row_numbers
 from queryveil.histories.profiles import Profiles
-from queryveil.kernels.histories import count_people
 from queryveil.kernels.km.deletion import count_degrees
 from queryveil.kernels.km.growth import GrowingLog, add_potentials, grow
-from queryveil.kernels.km.improvement import make_selection_scratch, reinsert_terms, reselect
-from queryveil.kernels.km.supports import Postings, Tree, are_distinct, term_postings
-from queryveil.kernels.km.updates import FIS, UTILITY, Rule, make_scratch
-from queryveil.methods.deletion import BUDGET, count_combinations, delete, holders_of, make_log, size_to_count
+from queryveil.kernels.km.improvement import make_selection_scratch, reselect
+from queryveil.kernels.km.larger_growth import Insertion, grow_larger, make_insertion
+from queryveil.kernels.km.supports import Postings, Tree, are_distinct
+from queryveil.kernels.km.triples import Holders, find_holders
+from queryveil.kernels.km.updates import FIS, UTILITY, Rule
+from queryveil.methods.deletion import count_combinations, delete
 from queryveil.methods.targets import Objective
 
 Mask = NDArray[np.bool_]
@@ -43,11 +46,12 @@ _TRIED_WORK = 12_000_000  # pairs of history and term, and _PER_HISTORY for each
 _PER_HISTORY = 100  # … which gain most where few people have long histories …
 _PER_PAIR = 18  # … or so much for each pair, if histories are so short that this is less
 _REMOVED = 0.2, 0.6  # the smallest and the largest share of the terms that such a try removes and inserts again
+_SHAKE = 0.1  # the same of gains, for larger combinations
 _SPREAD = 0.4  # of the random factors of its order and weights
+_LONGER = 4  # times as long a try takes for larger combinations
 _SMALL = 16  # tries after the first: a log that allows so many is also grown in the order of other targets
 _PROMISING = 0.9  # share of the best result so far that makes another order worth more work
 _FEW_TRIPLES = 1_000_000  # up to so many frequent ones, Algorithm 1 is also tried by other rules
-_HOPELESS = 0.6  # share of a promising result below which another order is not improved: it would have to gain 67 %
 _OTHER = "growth in another order"
 
 
@@ -72,9 +76,11 @@ def best(
         published = paper.result()[0]
     found = {"paper": published, **found}
     kept = {name: objective.kept_share(mask) for name, mask in found.items()}
-    if rule.m == 2 and max(kept, key=lambda name: kept[name]) == "paper":
-        found["paper, improved"] = _improved(problem, published, own, progress)
-        kept["paper, improved"] = objective.kept_share(found["paper, improved"])
+    if max(kept, key=lambda name: kept[name]) == "paper":
+        growth = problem.growth(published[problem.position], own)
+        growth.improve(problem.by_gain, rng, progress)
+        found["paper, improved"] = growth.mask
+        kept["paper, improved"] = objective.kept_share(growth.mask)
     chosen = max(kept, key=lambda name: kept[name])
     return found[chosen], {
         "algorithm": "best",
@@ -84,21 +90,14 @@ def best(
     }
 
 
-def _improved(problem: "GrowthProblem", published: Mask, tree: Tree, progress: Progress) -> Mask:
-    """Return the mask of what Algorithm 1 keeps, improved; `tree` has the supports that it left."""
-    log = problem.log_keeping(published[problem.position])
-    improve(problem, log, tree, problem.by_gain, progress)
-    return problem.mask(log)
-
-
 @dataclass(frozen=True)
 class GrowthProblem:
     """A log and its frequent combinations of two terms. The (history, term) pairs are ordered by term."""
 
     profiles: Profiles
     k: int
-    m: int  # of the guarantee; the log is grown for combinations of two
-    tree: Tree  # its supports are those of the whole log
+    m: int
+    tree: Tree  # of pairs; its supports are those of the whole log
     n_terms: int  # terms with an id below this are considered
     start: IntArray  # (n_terms + 1,): where the pairs of each term begin
     term: NDArray[np.int32]  # (pairs,)
@@ -111,37 +110,37 @@ class GrowthProblem:
     potential: FloatArray  # (pairs,): the gain of all terms of the history compatible with its term
 
     @property
-    def n_varied(self) -> int:
-        """Return how many varied tries the size of the log allows."""
+    def n_affordable(self) -> int:
+        """Return how many varied tries the size of the log allows for combinations of two."""
         n_pairs = len(self.gain)
         per_try = n_pairs + min(_PER_HISTORY * self.profiles.n_histories, _PER_PAIR * n_pairs)
-        return min(_MAX_TRIES, _TRIED_WORK // max(1, per_try))
+        return _TRIED_WORK // max(1, per_try)
 
     @property
     def is_small(self) -> bool:
         """Return whether the log is small enough to try what other targets would."""
-        return self.n_varied >= _SMALL
+        return self.n_affordable >= _SMALL
 
     @property
-    def n_rounds(self) -> int:
-        """Return how often a grown log is improved at most; for larger combinations a large one gains little by it."""
-        return _ROUNDS if self.m == 2 or self.is_small else 1
+    def n_varied(self) -> int:
+        """Return how many varied tries are made; for larger combinations only in small logs."""
+        longer = 1 if self.m == 2 else _LONGER if self.is_small else self.n_affordable + 1
+        return min(_MAX_TRIES, self.n_affordable // longer)
+
+    @cached_property
+    def insertion(self) -> Insertion:
+        """Return scratch space for growing for larger combinations."""
+        longest, most = int(np.diff(self.profiles.indptr).max(initial=0)), int(np.diff(self.start).max(initial=0))
+        return make_insertion(self.n_terms, longest, most)
 
     @property
     def by_potential(self) -> FloatArray:
         """Return the weight of each pair: its gain, and more if it is compatible with others."""
         return self.gain * np.sqrt(self.potential)
 
-    def mask(self, log: GrowingLog) -> Mask:
-        """Return which pairs of the log are kept."""
-        mask = np.zeros(len(self.pair_of), np.bool_)
-        mask[self.position[log.kept]] = True
-        return mask
-
-    def without(self, log: GrowingLog, tree: Tree, is_removed: Mask) -> tuple[GrowingLog, Tree]:
-        """Return a log and its supports without some terms, which makes nothing else infrequent."""
-        support2 = tree.support2 * ~(is_removed[row_numbers(tree.start2)] | is_removed[tree.term2])
-        return self.log_keeping(log.kept & ~is_removed[self.term]), tree._replace(support2=support2)
+    def growth(self, kept: Mask, tree: Tree) -> "Growth":
+        """Return the log that keeps exactly these pairs, to be grown; the supports of the tree must be its own."""
+        return (PairGrowth if self.m == 2 else LargerGrowth)(self, self.log_keeping(kept), tree)
 
     def log_keeping(self, kept: Mask) -> GrowingLog:
         """Return the growing log that keeps exactly these pairs."""
@@ -196,36 +195,97 @@ def growth_problem(profiles: Profiles, k: int, m: int, tree: Tree, terms: Postin
     return GrowthProblem(profiles, k, m, tree, n_terms, *arrays)
 
 
-def grow_terms(
-    problem: GrowthProblem, log: GrowingLog, tree: Tree, weight: FloatArray, order: IntArray, progress: Progress
-) -> None:
-    """Grow the log by the terms in their order."""
-    turn = 0
-    while turn < len(order):
-        progress("growing", turn, len(order))
-        turn = grow(log, tree, problem.k, weight, order, turn, _BUDGET, problem.start, problem.history)
+class Growth(ABC):
+    """A log that grows."""
+
+    def __init__(self, problem: GrowthProblem, log: GrowingLog, tree: Tree) -> None:
+        self.problem, self.log, self.tree = problem, log, tree
+
+    @property
+    def mask(self) -> Mask:
+        """Return which pairs of the original log are kept."""
+        mask = np.zeros(len(self.problem.pair_of), np.bool_)
+        mask[self.problem.position[self.log.kept]] = True
+        return mask
+
+    @abstractmethod
+    def grow(self, weight: FloatArray, order: IntArray, progress: Progress) -> None:
+        """Insert the terms in their order."""
+
+    @abstractmethod
+    def improve(self, order: IntArray, rng: np.random.Generator, progress: Progress) -> None:
+        """Let it keep more of the gain."""
+
+    def without(self, is_removed: Mask) -> "Growth":
+        """Return the log without some terms, which makes nothing else infrequent."""
+        tree = self.tree
+        support2 = tree.support2 * ~(is_removed[row_numbers(tree.start2)] | is_removed[tree.term2])
+        return self.problem.growth(self.log.kept & ~is_removed[self.problem.term], tree._replace(support2=support2))
 
 
-def improve(problem: GrowthProblem, log: GrowingLog, tree: Tree, order: IntArray, progress: Progress) -> None:
-    """Reselect the kept terms of each history and grow the log by the dropped terms, while that gains enough.
+class PairGrowth(Growth):
+    """A log that grows for combinations of two."""
 
-    In a large log, a sample of the histories comes first: if that gains too little, the others are left as they are.
-    """
-    step = 1 if len(problem.by_length) < _LARGE else _SAMPLED
-    is_first = np.arange(len(problem.by_length)) % step == 0
-    fixed = problem.profiles.ids, problem.pair_of, problem.k, problem.gain
-    scratch = make_selection_scratch(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
-    for number in range(1, problem.n_rounds + 1):
-        before = float(problem.gain[log.kept].sum())
-        is_dropped = np.zeros(problem.n_terms, np.bool_)
-        for histories, share in ((problem.by_length[is_first], 1 / step), (problem.by_length[~is_first], 1)):
-            turn = 0
-            while turn < len(histories):
-                progress(f"reselecting terms, round {number}", turn, len(histories))
-                turn = reselect(log, tree, *fixed, histories, turn, _BUDGET, is_dropped, scratch)
-            if float(problem.gain[log.kept].sum()) - before <= share * _MIN_GAIN * before:
+    def grow(self, weight: FloatArray, order: IntArray, progress: Progress) -> None:
+        """Insert the terms in their order."""
+        problem, turn = self.problem, 0
+        while turn < len(order):
+            progress("growing", turn, len(order))
+            rows = problem.start, problem.history
+            turn = grow(self.log, self.tree, problem.k, weight, order, turn, _BUDGET, *rows)
+
+    def improve(self, order: IntArray, rng: np.random.Generator, progress: Progress) -> None:
+        """Reselect the kept terms of each history and grow the log by the dropped terms, while that gains enough.
+
+        In a large log, a sample of the histories comes first: if that gains too little, the others are left.
+        """
+        problem, log = self.problem, self.log
+        step = 1 if len(problem.by_length) < _LARGE else _SAMPLED
+        is_first = np.arange(len(problem.by_length)) % step == 0
+        fixed = problem.profiles.ids, problem.pair_of, problem.k, problem.gain
+        scratch = make_selection_scratch(int(np.diff(problem.profiles.indptr).max(initial=0)), problem.n_terms)
+        for number in range(1, _ROUNDS + 1):
+            before = float(problem.gain[log.kept].sum())
+            is_dropped = np.zeros(problem.n_terms, np.bool_)
+            for histories, share in ((problem.by_length[is_first], 1 / step), (problem.by_length[~is_first], 1)):
+                turn = 0
+                while turn < len(histories):
+                    progress(f"reselecting terms, round {number}", turn, len(histories))
+                    turn = reselect(log, self.tree, *fixed, histories, turn, _BUDGET, is_dropped, scratch)
+                if float(problem.gain[log.kept].sum()) - before <= share * _MIN_GAIN * before:
+                    return
+            self.grow(problem.gain, order[is_dropped[order]], progress)
+
+
+class LargerGrowth(Growth):
+    """A log that grows for larger combinations."""
+
+    def __init__(self, problem: GrowthProblem, log: GrowingLog, tree: Tree) -> None:
+        super().__init__(problem, log, tree)
+        rows, terms = problem.profiles, (problem.start, problem.history, problem.position)
+        self.holders: Holders = find_holders(
+            rows.indptr, rows.ids, self.mask, rows.owner, log.has_one_each, tree, terms
+        )
+
+    def grow(self, weight: FloatArray, order: IntArray, progress: Progress) -> None:
+        """Insert the terms in their order."""
+        problem, turn = self.problem, 0
+        while turn < len(order):
+            progress("growing", turn, len(order))
+            given = self.log, self.tree, self.holders, problem.insertion, problem.k, problem.m
+            turn = grow_larger(*given, weight, order, turn, _BUDGET, problem.start, problem.history)
+
+    def improve(self, order: IntArray, rng: np.random.Generator, progress: Progress) -> None:
+        """Insert the terms again, by gains that differ a little at random, while that gains enough.
+
+        So histories trade terms for others of the same gain, which makes room for more. Large logs are left.
+        """
+        gain, log = self.problem.gain, self.log
+        for _ in range(_ROUNDS if self.problem.profiles.n_histories < _LARGE else 0):
+            before = float(gain[log.kept].sum())
+            self.grow(gain * np.exp(_SHAKE * rng.standard_normal(len(gain))), order, progress)
+            if float(gain[log.kept].sum()) - before <= _MIN_GAIN * before:
                 return
-        grow_terms(problem, log, tree, problem.gain, order[is_dropped[order]], progress)
 
 
 def _find_candidates(
@@ -237,22 +297,19 @@ def _find_candidates(
     progress: Progress,
 ) -> tuple[dict[str, Mask], int]:
     """Return anonymous logs by how they were found, and how many were grown."""
-    grown, n_tries = _grow_in_all_orders(problem, objective, people, rng, progress)
-    if rule.m > 2:
-        return _enforce_all(problem, grown, rule, objective, progress), n_tries
-    found = {name: masks[-1] for name, masks in grown.items()}
+    found, n_tries = _grow_in_all_orders(problem, objective, people, rng, progress)
     if problem.is_small and not objective.counts_occurrences:
-        found |= _enforce_all(problem, {}, rule, objective, progress)
+        found |= _delete_and_grow(problem, people, rule, objective, progress)
     return found, n_tries
 
 
 def _grow_in_all_orders(
     problem: GrowthProblem, objective: Objective, people: IntArray, rng: np.random.Generator, progress: Progress
-) -> tuple[dict[str, list[Mask]], int]:
+) -> tuple[dict[str, Mask], int]:
     """Return logs grown in the order of the target, then in that of other targets if it helps, and how many were.
 
     Common terms first keeps most pairs, rare terms first most distinct terms and most people. Another order may win
-    in small logs, and for m above 2, since what keeps most at m = 2 need not be the best log to continue from.
+    in small logs.
     """
     rarest_first = np.arange(problem.n_terms)[::-1].copy()
     # the objective that guides the tries, then orders of terms and weights of pairs to grow by
@@ -268,16 +325,15 @@ def _grow_in_all_orders(
         plain = growth_problem(problem.profiles, problem.k, problem.m, problem.tree, terms, size.gain)
         others.append((size, [(plain.by_gain, plain.by_potential)]))
     same_rng = deepcopy(rng)  # so that a target tries what another one does with the same seed
-    kept, masks, n_tries = _grow_best(problem, objective, *own, -np.inf, rng, progress)
-    grown = {"growth": masks}
-    # At m = 2 no order keeps more occurrences than that of the target.
-    helps = problem.m > 2 or (problem.is_small and not objective.counts_occurrences)
-    for guide, starts in others if helps else ():
-        promising, starts = _PROMISING * kept, starts if problem.is_small else starts[:1]
-        share, masks, n_more = _grow_best(problem, objective, guide, starts, promising, deepcopy(same_rng), progress)
+    kept, mask, n_tries = _grow_best(problem, objective, *own, -np.inf, rng, progress)
+    grown, most = {"growth": mask}, -np.inf
+    # No order keeps more occurrences than that of the target.
+    for guide, starts in others if problem.is_small and not objective.counts_occurrences else ():
+        given = objective, guide, starts, _PROMISING * kept, deepcopy(same_rng), progress
+        share, mask, n_more = _grow_best(problem, *given)
         n_tries += n_more
-        if share >= promising:
-            grown[_OTHER] = [*grown.get(_OTHER, []), *masks]
+        if share > most:
+            grown[_OTHER], most = mask, share
     return grown, n_tries
 
 
@@ -289,38 +345,36 @@ def _grow_best(
     promising: float,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[float, list[Mask], int]:
-    """Return what the best of several grown logs keeps, the masks of the first and the best one, and their number.
+) -> tuple[float, Mask, int]:
+    """Return what the best of several grown logs keeps, its mask, and how many were grown.
 
     If one of the starts keeps enough to be promising, terms are removed from the log that is best by the guide and
-    inserted again in a varied order, as often as the size of the log allows. Where it allows none, a log that keeps far
-    less is not improved.
+    inserted again in a varied order, as often as the size of the log allows.
     """
-    log, tree = problem.log_keeping(np.zeros(len(problem.position), np.bool_)), problem.tree
-    most = furthest = -np.inf, 0.0
-    masks, guide_log, guide_tree, number = [problem.mask(log)], log, tree, 0
+    furthest = problem.growth(np.zeros(len(problem.position), np.bool_), problem.tree)
+    most = guided = -np.inf, 0.0
+    mask, number = furthest.mask, 0
     while number < len(starts) or (number < len(starts) + problem.n_varied and most[0] >= promising):
         if number < len(starts):
             (order, weight), is_removed = starts[number], np.ones(problem.n_terms, np.bool_)
         else:
             is_removed = rng.random(problem.n_terms) < rng.uniform(*_REMOVED)
             order, weight = _vary(*starts[0], rng)
-        log, tree = problem.without(guide_log, guide_tree, is_removed)
-        grow_terms(problem, log, tree, weight, order[is_removed[order]], progress)
+        growth = furthest.without(is_removed)
+        growth.grow(weight, order[is_removed[order]], progress)
         if guide.target == "distinct":  # a missing term is worth more than any number of others
-            is_missing = log.support1 < problem.k
+            is_missing = np.bincount(problem.term[growth.log.kept], minlength=problem.n_terms) == 0
             weight = is_missing[problem.term].astype(np.float64)
-            grow_terms(problem, log, tree, weight, np.flatnonzero(is_missing)[::-1].copy(), progress)
-        if problem.n_varied or objective.kept_share(problem.mask(log))[0] >= _HOPELESS * promising:
-            improve(problem, log, tree, order, progress)
-        mask = problem.mask(log)
-        kept, guided = objective.kept_share(mask), guide.kept_share(mask)
+            growth.grow(weight, np.flatnonzero(is_missing)[::-1].copy(), progress)
+        growth.improve(order, rng, progress)
+        found = growth.mask
+        kept, by_guide = objective.kept_share(found), guide.kept_share(found)
         if kept > most:
-            most, masks = kept, [*masks[:1], mask] if number else [mask]
-        if guided > furthest:
-            furthest, guide_log, guide_tree = guided, log, tree
+            most, mask = kept, found
+        if by_guide > guided:
+            guided, furthest = by_guide, growth
         number += 1
-    return most[0], masks, number
+    return most[0], mask, number
 
 
 def _vary(order: IntArray, weight: FloatArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
@@ -329,29 +383,28 @@ def _vary(order: IntArray, weight: FloatArray, rng: np.random.Generator) -> tupl
     return order[np.argsort(rank, kind="stable")], weight * np.exp(_SPREAD * rng.standard_normal(len(weight)))
 
 
-def _enforce_all(
-    problem: GrowthProblem, grown: Mapping[str, list[Mask]], rule: Rule, objective: Objective, progress: Progress
+def _delete_and_grow(
+    problem: GrowthProblem, people: IntArray, rule: Rule, objective: Objective, progress: Progress
 ) -> dict[str, Mask]:
-    """Return the best anonymous log that each kind of grown log leads to.
+    """Return the best log that Algorithm 1 leads to by several rules, if terms are inserted afterwards."""
+    rows, found = problem.profiles, []
+    counted = count_combinations(rows, problem.n_terms, rule.k, rule.m, progress)
+    if len(counted.term3) > _FEW_TRIPLES:
+        return {}
+    for each in _deletion_rules(rule, rows, objective):
+        if each.target == FIS:
+            each = each._replace(degree=count_degrees(counted, rule.m, problem.n_terms))
+        supports = {name: getattr(counted, name).copy() for name in ("support2", "support3", "support4")}
+        tree = counted._replace(**supports)
+        mask, _ = delete(rows, people, tree, each, progress)
+        growth = problem.growth(mask[problem.position], tree)
+        growth.grow(problem.gain, problem.by_gain, progress)
+        found.append(growth.mask)
+    return {"paper, improved": max(found, key=objective.kept_share)}
 
-    In small logs Algorithm 1 alone is tried too, by several rules and with terms reinserted.
-    """
-    rows, found = problem.profiles, {}
-    everything = {"paper, improved": [rows.ids < problem.n_terms]}
-    has_few = False
-    if problem.is_small:
-        counted = count_combinations(rows, problem.n_terms, rule.k, rule.m, progress)
-        has_few = len(counted.term3) <= _FEW_TRIPLES
-    rules = _deletion_rules(rule, rows, objective, is_small=problem.is_small)
-    for name, masks in {**grown, **(everything if has_few else {})}.items():
-        usable = masks if problem.is_small else masks[-1:]
-        tried = [_enforce_larger_combinations(rows, mask, rules, objective, progress) for mask in usable]
-        found[name] = max(tried, key=objective.kept_share)
-    return found
 
-
-def _deletion_rules(rule: Rule, rows: Profiles, objective: Objective, *, is_small: bool) -> list[Rule]:
-    """Return the rules by which larger combinations may be deleted: that of the target, in small logs also others.
+def _deletion_rules(rule: Rule, rows: Profiles, objective: Objective) -> list[Rule]:
+    """Return the rules by which terms may be deleted: that of the target, and others.
 
     For `users` rare terms are kept: they are what people have who hold nothing common.
     """
@@ -363,54 +416,4 @@ def _deletion_rules(rule: Rule, rows: Profiles, objective: Objective, *, is_smal
         own = by_people._replace(utility=np.bincount(rows.ids, weights=objective.gain).astype(np.float64))
     else:
         own = rule
-    return [own, by_people, by_people._replace(target=FIS)] if is_small else [own]
-
-
-def _enforce_larger_combinations(
-    rows: Profiles, grown: Mask, rules: Sequence[Rule], objective: Objective, progress: Progress
-) -> Mask:
-    """Return the kept pairs when no combination is infrequent any more, by the rule that keeps most."""
-    start = rows.select(grown)
-    people = start.holder_counts()
-    people = people[: int(np.flatnonzero(people).max(initial=-1)) + 1]
-    terms = term_postings(start.indptr, start.ids, len(people))
-    size = max(size_to_count(rule.m, is_fis=rule.target == FIS) for rule in rules)
-    counted = count_combinations(start, len(people), rules[0].k, size, progress, terms)
-    found = []
-    for rule in rules:
-        if rule.target == FIS:
-            rule = rule._replace(degree=count_degrees(counted, rule.m, len(people)))
-        tree = counted if rule is rules[-1] else _copy_supports(counted)
-        mask = np.zeros(len(rows.ids), np.bool_)
-        mask[grown], _ = delete(start, people, tree, rule, progress, terms)
-        _reinsert(rows, mask, tree, rule, objective.gain, len(people), progress)
-        found.append(mask)
-    return max(found, key=objective.kept_share)
-
-
-def _reinsert(
-    rows: Profiles, mask: Mask, tree: Tree, rule: Rule, gain: FloatArray, n_terms: int, progress: Progress
-) -> None:
-    """Add to an anonymous log all terms that make no combination infrequent.
-
-    These may be terms that a history gave up for one that was deleted later.
-    """
-    kept, is_candidate = rows.select(mask), rows.ids < n_terms
-    candidates = rows.select(is_candidate)
-    support1 = count_people(kept.indptr, kept.ids, kept.owner, n_terms).astype(np.int32)
-    log = make_log(candidates, n_terms)
-    log.kept[:] = mask[is_candidate]
-    scratch, holders = (
-        make_scratch(int(np.diff(candidates.indptr).max(initial=0)), n_terms, 2),
-        holders_of(log, tree, n_terms),
-    )
-    history = 0
-    while history < rows.n_histories:
-        progress("reinserting terms", history, rows.n_histories)
-        history = reinsert_terms(log, tree, rule, support1, gain[is_candidate], holders, history, BUDGET, scratch)
-    mask[is_candidate] = log.kept
-
-
-def _copy_supports(tree: Tree) -> Tree:
-    """Return a tree with supports of its own."""
-    return tree._replace(**{name: getattr(tree, name).copy() for name in ("support2", "support3", "support4")})
+    return [own, by_people, by_people._replace(target=FIS)]

@@ -80,14 +80,14 @@ def add_potentials(
 
 
 @jit
-def _pair_node(start: NDArray[np.int64], term: NDArray[np.int32], a: int, b: int) -> int:
+def pair_node(start: NDArray[np.int64], term: NDArray[np.int32], a: int, b: int) -> int:
     """Return the node of a pair of terms, or -1."""
     rarer, other = (a, b) if a > b else (b, a)
     return find_node(term, start[rarer], start[rarer + 1], other)
 
 
 @jit
-def _are_elsewhere(
+def are_elsewhere(
     kept_terms: NDArray[np.int32],
     indptr: NDArray[np.int64],
     size: NDArray[np.int64],
@@ -117,12 +117,12 @@ def _change_supports(log: GrowingLog, tree: Tree, h: int, t: int, by: int) -> No
     start, term, support2 = tree.start2, tree.term2, tree.support2
     first, end = log.first[log.owner[h]], log.first[log.owner[h] + 1]
     has_several = end - first > 1
-    if not (has_several and _are_elsewhere(kept_terms, indptr, size, h, first, end, t, t)):
+    if not (has_several and are_elsewhere(kept_terms, indptr, size, h, first, end, t, t)):
         log.support1[t] += by
     for i in range(indptr[h], indptr[h] + size[h]):
         x = kept_terms[i]
-        if x != t and not (has_several and _are_elsewhere(kept_terms, indptr, size, h, first, end, t, x)):
-            support2[_pair_node(start, term, t, x)] += by
+        if x != t and not (has_several and are_elsewhere(kept_terms, indptr, size, h, first, end, t, x)):
+            support2[pair_node(start, term, t, x)] += by
 
 
 @jit
@@ -165,7 +165,7 @@ def _count_pair_people(log: GrowingLog, history: NDArray[np.int32], a: int, b: i
 
 
 @jit
-def _reset_counts(log: GrowingLog) -> None:
+def reset_counts(log: GrowingLog) -> None:
     """Reset the pair counts to zero."""
     pair_people, last_person, touched = log.pair_people, log.last_person, log.touched
     for i in range(log.n_touched[0]):
@@ -193,7 +193,7 @@ def _can_delete_conflicts(
         if support1[kept_terms[i]] <= k:
             return False
         for j in range(begin, end):
-            if j != i and support2[_pair_node(start, term, kept_terms[i], kept_terms[j])] <= k:
+            if j != i and support2[pair_node(start, term, kept_terms[i], kept_terms[j])] <= k:
                 return False
     return True
 
@@ -209,6 +209,7 @@ def _reject_histories(
     b: int,
     people: int,
     may_delete_terms: bool,
+    is_checked: bool,
 ) -> tuple[int, int, int]:
     """Reject histories that cannot accept the term or lose by it; return how many accept, how many do not, and people.
 
@@ -233,7 +234,7 @@ def _reject_histories(
                 loss += weight[pair_at[i]]
                 can_accept = may_delete_terms and n_conflicts <= MAX_CONFLICTS and loss < weight[q]
             i += 1
-        if can_accept and n_conflicts:
+        if can_accept and n_conflicts and is_checked:
             can_accept = _can_delete_conflicts(kept_terms, begin, end, pair_people, k, support1, start, term, support2)
         n_accepting += can_accept
         if not can_accept:
@@ -247,7 +248,7 @@ def _reject_histories(
 
 
 @jit
-def _reject_until_stable(
+def reject_until_stable(
     log: GrowingLog,
     tree: Tree,
     k: int,
@@ -256,17 +257,21 @@ def _reject_until_stable(
     a: int,
     b: int,
     may_delete_terms: bool,
+    is_checked: bool,
 ) -> int:
-    """Reject histories until all others can accept the term; return their number and leave the counts for them."""
+    """Reject histories until all others can accept the term; return their number and leave the counts for them.
+
+    Unless it is checked whether conflicting terms may be deleted, some may accept it that cannot.
+    """
     people = _count_pair_people(log, history, a, b)
     while True:
         n_accepting, n_rejected, people = _reject_histories(
-            log, tree, k, weight, history, a, b, people, may_delete_terms
+            log, tree, k, weight, history, a, b, people, may_delete_terms, is_checked
         )
         if not n_accepting or not n_rejected:
             return n_accepting
         if not log.has_one_each:
-            _reset_counts(log)
+            reset_counts(log)
             people = _count_pair_people(log, history, a, b)
 
 
@@ -312,7 +317,7 @@ def _insert_term(log: GrowingLog, tree: Tree, k: int, t: int, history: NDArray[n
         for i in range(log.n_touched[0]):
             x = touched[i]
             if x != t and pair_people[x] >= k:
-                tree.support2[_pair_node(tree.start2, tree.term2, t, x)] = pair_people[x]
+                tree.support2[pair_node(tree.start2, tree.term2, t, x)] = pair_people[x]
     for q in range(a, b):
         if accepts[q - a] and not kept[q]:
             h = history[q]
@@ -356,11 +361,11 @@ def grow(
         work += 10 + 5 * (b - a)
         if b - a < k or n_kept == b - a:
             continue
-        n_accepting = _reject_until_stable(log, tree, k, weight, history, a, b, True)
+        n_accepting = reject_until_stable(log, tree, k, weight, history, a, b, True, True)
         if n_accepting and _delete_conflicting_terms(log, tree, k, history, a, b):
-            _reset_counts(log)
-            n_accepting = _reject_until_stable(log, tree, k, weight, history, a, b, False)
+            reset_counts(log)
+            n_accepting = reject_until_stable(log, tree, k, weight, history, a, b, False, True)
         if n_accepting:
             _insert_term(log, tree, k, t, history, a, b)
-        _reset_counts(log)
+        reset_counts(log)
     return turn

@@ -1,10 +1,8 @@
-"""Improve an anonymous log: reselect the kept terms of a history (m = 2), and reinsert deleted terms (m up to 4).
+"""Improve a log that is anonymous for combinations of two: reselect the kept terms of a history.
 
-`reselect`: a history may keep any of its terms that are pairwise held by at least k people now, and must keep both
+A history may keep any of its terms that are pairwise held by at least k people now, and must keep both
 terms of a pair that just k people hold. The term with most conflicts for its gain is excluded until no two conflict;
 the new selection is applied if it gains more than the present one.
-
-`reinsert_terms`: a deleted term returns to a history if every combination that arises there is frequent.
 """
 
 from typing import NamedTuple
@@ -16,16 +14,11 @@ from queryveil.kernels import jit
 from queryveil.kernels.km.growth import GrowingLog
 from queryveil.kernels.km.supports import (
     LISTED,
-    ONE,
     TermPairs,
     Tree,
-    find_node,
     list_pairs,
-    lowest,
     make_term_pairs,
 )
-from queryveil.kernels.km.triples import Holders, find_nodes
-from queryveil.kernels.km.updates import Log, Rule, Scratch, is_elsewhere
 
 
 class SelectionScratch(NamedTuple):
@@ -197,140 +190,3 @@ def make_selection_scratch(longest: int, n_terms: int) -> SelectionScratch:
         position_of=np.full(n_terms, -1, np.int32),
         pairs=make_term_pairs(n),
     )
-
-
-@jit
-def _fits_in_pairs(
-    start: NDArray[np.int64],
-    term: NDArray[np.int32],
-    support: NDArray[np.int32],
-    k: int,
-    ids: NDArray[np.int32],
-    kept: NDArray[np.bool_],
-    begin: int,
-    end: int,
-    position: int,
-) -> bool:
-    """Return whether the term at a position of a history is in a frequent pair with each kept one; few terms are."""
-    for i in range(begin, end):
-        if kept[i] and i != position:
-            t, other = ids[max(i, position)], ids[min(i, position)]
-            node = find_node(term, start[t], start[t + 1], other)
-            if node < 0 or support[node] < k:
-                return False
-    return True
-
-
-@jit
-def _are_enough(holders: Holders, t: int, one: int, two: int, three: int, k: int) -> bool:
-    """Return whether k people are in three rows of bits of term t."""
-    bits, begin, n, last = holders.bits, holders.start[t], 0, -1
-    for word in range(holders.words[t]):
-        common = bits[one + word] & bits[two + word] & bits[three + word]
-        while common:
-            person = holders.owner[begin + (word << 6) + lowest(common)]
-            common &= common - ONE
-            n += person != last
-            last = person
-            if n == k:
-                return True
-    return False
-
-
-@jit
-def _are_frequent_with(
-    holders: Holders,
-    k: int,
-    m: int,
-    current: NDArray[np.int32],
-    n: int,
-    position: int,
-    node_of: NDArray[np.int64],
-) -> bool:
-    """Return whether k people hold each combination of three to m of n current terms with the one at a position.
-
-    k people hold each pair of them.
-    """
-    words, first = holders.words, holders.first
-    for c in range(2, n):
-        t, row = current[c], c * (c - 1) >> 1
-        for b in range(1, c):
-            one = first[t] + node_of[row + b] * words[t]
-            for a in range(b):
-                has_term = a == position or b == position or c == position
-                if not has_term and (m < 4 or a < position):
-                    continue
-                other = first[t] + node_of[row + a] * words[t]
-                if has_term and not _are_enough(holders, t, one, other, other, k):
-                    return False
-                for x in range(a if m > 3 else 0):
-                    third = first[t] + node_of[row + x] * words[t]
-                    if (has_term or x == position) and not _are_enough(holders, t, one, other, third, k):
-                        return False
-    return True
-
-
-@jit
-def _insert(
-    log: Log,
-    support1: NDArray[np.int32],
-    support2: NDArray[np.int32],
-    holders: Holders,
-    node_of: NDArray[np.int64],
-    h: int,
-    n: int,
-    p: int,
-    s: Scratch,
-) -> None:
-    """Insert into a history the one at position p of n current terms: raise the supports, and set the bits."""
-    current, terms = s.current, s.combination
-    log.kept[s.where[p]] = True
-    terms[0] = current[p]
-    support1[current[p]] += not is_elsewhere(log, h, terms, 1)
-    for other in range(n):
-        if other == p:
-            continue
-        i, j = min(other, p), max(other, p)
-        node, t, rank = node_of[(j * (j - 1) >> 1) + i], current[j], holders.rank[s.where[j]]
-        terms[1] = current[other]
-        support2[node] += not is_elsewhere(log, h, terms, 2)
-        holders.bits[holders.first[t] + node * holders.words[t] + (rank >> 6)] |= ONE << np.uint64(rank & 63)
-
-
-@jit
-def reinsert_terms(
-    log: Log,
-    tree: Tree,
-    rule: Rule,
-    support1: NDArray[np.int32],
-    gain: NDArray[np.float64],
-    holders: Holders,
-    first: int,
-    budget: int,
-    s: Scratch,
-) -> int:
-    """Reinsert terms into the histories from `first` on, those of most gain first, if no combination gets infrequent.
-
-    Stop when the budget of work is used up, and return the next history. In an anonymous log a combination is held by
-    nobody or by at least k people, so one more person does no harm.
-    """
-    ids, kept, k, m, work, h = log.ids, log.kept, rule.k, rule.m, 0, first
-    while h < len(log.indptr) - 1 and work < budget:
-        begin, end = log.indptr[h], log.indptr[h + 1]
-        work += 10 + (end - begin) * (end - begin) * (end - begin)
-        for i in begin + np.argsort(-gain[begin:end]):
-            if kept[i] or gain[i] < 0 or support1[ids[i]] < k:
-                continue
-            if not _fits_in_pairs(tree.start2, tree.term2, tree.support2, k, ids, kept, begin, end, i):
-                continue
-            n, position = 0, -1
-            for j in range(begin, end):
-                if kept[j] or j == i:
-                    s.current[n], s.where[n] = ids[j], j
-                    position = n if j == i else position
-                    n += 1
-            node_of = find_nodes(tree, k, n, True, s)
-            if m < 3 or _are_frequent_with(holders, k, m, s.current, n, position, node_of):
-                _insert(log, support1, tree.support2, holders, node_of, h, n, position, s)
-        h += 1
-    return h

@@ -68,20 +68,21 @@ def find_holders(
 
 
 @jit
-def count_holders_of_both(
+def count_holders_of_all(
     bits: NDArray[np.uint64],
     one: int,
     other: int,
+    third: int,
     words: int,
     limit: int,
     owner: NDArray[np.int32],
     first_owner: int,
     has_one_each: bool,
 ) -> int:
-    """Return how many owners are in both rows of bits, counted up to a limit."""
+    """Return how many owners are in all three rows of bits, of which two may be the same, counted up to a limit."""
     n, last = 0, -1
     for word in range(words):
-        both = bits[one + word] & bits[other + word]
+        both = bits[one + word] & bits[other + word] & bits[third + word]
         while both:
             if not has_one_each:
                 person = owner[first_owner + (word << 6) + lowest(both)]
@@ -191,7 +192,7 @@ def _delete_infrequent_triples(
                     continue
                 t, row = current[c], c * (c - 1) >> 1
                 one, other = first[t] + node_of[row + a] * words[t], first[t] + node_of[row + b] * words[t]
-                if count_holders_of_both(bits, one, other, words[t], k, owner, start[t], has_one_each) < k:
+                if count_holders_of_all(bits, one, other, other, words[t], k, owner, start[t], has_one_each) < k:
                     indices[0], indices[1], indices[2] = a, b, c
                     is_deleted[select_deletion(rule, support1, current, indices, 3)] = True
                     n_deleted += 1
@@ -268,7 +269,10 @@ def _record_infrequent_triples(
                 if other < 0 or both < 0 or support2[other] < k or support2[both] < k:
                     continue
                 rows = first[t] + one * words[t], first[t] + other * words[t]
-                if count_holders_of_both(bits, rows[0], rows[1], words[t], k, owner, start[t], has_one_each) == k - 1:
+                if (
+                    count_holders_of_all(bits, rows[0], rows[1], rows[1], words[t], k, owner, start[t], has_one_each)
+                    == k - 1
+                ):
                     log.drop_as_rarest[t] = now
                     log.drop_as_other[current[b]] = log.drop_as_other[current[a]] = now
 
