@@ -84,10 +84,14 @@ class ArrayGroupFinder:
         counts, released, members = self._counts, self._released, self._members
         crowd = counts.members[self._group]
         value = counts.weight / (counts.held if is_union else crowd)
-        in_log = np.bincount(members.ids, members.weights, len(members.terms))[released.ids]
-        mean = in_log / (counts.held_in_log[released.ids] if is_union else counts.people)
-        value += pull / crowd * (mean - value)
-        is_other = np.abs(released.weights - value) > WEIGHT_TOLERANCE * (1 + value)
+        if pull:
+            in_log = np.bincount(members.ids, members.weights, len(members.terms))[released.ids]
+            mean = in_log / (counts.held_in_log[released.ids] if is_union else counts.people)
+            value += pull / crowd * (mean - value)
+        is_other = np.zeros(len(value), np.bool_)
+        for begin in range(0, len(value), PAIRS_AT_ONCE):
+            some = slice(begin, begin + PAIRS_AT_ONCE)
+            is_other[some] = np.abs(released.weights[some] - value[some]) > WEIGHT_TOLERANCE * (1 + value[some])
         return self._worst_row(is_other & ~np.isin(released.groups[self._group], members.frozen))
 
     def mean_profile_size(self) -> Fraction:
@@ -136,7 +140,7 @@ class ArrayGroupFinder:
     @cached_property
     def _is_same_group(self) -> NDArray[np.bool_]:
         """Return, for every row but the last, whether the next one is of the same group."""
-        is_same: NDArray[np.bool_] = np.diff(self._group) == 0
+        is_same: NDArray[np.bool_] = self._group[1:] == self._group[:-1]
         return is_same
 
     def _worst_row(self, is_wrong: NDArray[np.bool_], badness: IntArray | None = None) -> Finding:
@@ -171,10 +175,10 @@ class ArrayGroupFinder:
         """Count everything that the claim is about."""
         members, released = self._members, self._released
         held_in_log = np.bincount(members.ids, minlength=len(members.terms))
-        before = np.concatenate(
-            (np.zeros(1, np.int64), np.cumsum(held_in_log[members.ids] >= self._floor, dtype=np.int64))
-        )
-        has_terms = before[members.indptr[1:]] > before[members.indptr[:-1]]
+        before = np.zeros(len(members.ids) + 1, np.int64)
+        np.cumsum((held_in_log >= self._floor)[members.ids], out=before[1:])
+        has_terms, n_pairs = before[members.indptr[1:]] > before[members.indptr[:-1]], int(before[-1])
+        del before  # counting needs memory
         held, weight = self._count_holders()
         return GroupCounts(
             held=held,
@@ -184,7 +188,7 @@ class ArrayGroupFinder:
             held_in_log=held_in_log[: len(released.terms)],
             people=len(members.group),
             people_with_terms=int(np.count_nonzero(has_terms)),
-            pairs=int(before[-1]),
+            pairs=n_pairs,
         )
 
     def _sum_by_group(self, values: IntArray) -> IntArray:

@@ -105,6 +105,8 @@ class LocalRun(ReleaseRun):
         with open_staging(*self.locations, force=self.plan.request.force) as staged:
             if staged.private is not None:
                 self._write_private(staged.private)
+            if not self.plan.request.attacks:
+                del self._outcome  # is not needed any more, and its memory is
             self._folder = staged.release
             written = write_rows(staged, self._content.rows)
             empty = pa.Table.from_batches([], schema=self._content.rows.schema)  # `empty_table` would import pandas
