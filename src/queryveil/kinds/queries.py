@@ -62,6 +62,7 @@ class QueriesKind(HistoriesKind):
 
 QUERIES = QueriesKind(
     name="queries",
+    needs_profiles_only=True,
     purpose="whole queries, each as often as it was issued",
     columns={"user": "int64", "query": "string"},
     sorted_by=("user", "query"),

@@ -193,7 +193,8 @@ def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[t
                 raise InputError(
                     f"--keep {column}: the log has no {column.name}; leave it out or name its column by --columns."
                 )
-        yield log, build(log, unit=kind.unit, closes_log=kind.needs_profiles_only, progress=progress)
+        is_read = kind.needs_profiles_only and not source.keep
+        yield log, build(log, unit=kind.unit, closes_log=is_read, progress=progress)
 
 
 def run_method(task: MethodTask) -> Outcome:
