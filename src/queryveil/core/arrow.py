@@ -8,6 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 _GROUP_ROWS = 1 << 20
+_MOST_BYTES = (1 << 31) - 1  # of the texts of an array of strings
+_TAKEN_AT_ONCE = 1 << 24  # texts of 128 bytes on average
 _DICTIONARY_BYTES = 1 << 27  # keeps a column of terms dictionary-encoded, which is several times as fast to read
 
 
@@ -33,8 +35,16 @@ def arrow_texts(texts: Sequence[str], kind: pa.DataType | None = None) -> pa.Arr
     joined = "".join(texts)
     lengths = map(len, texts) if joined.isascii() else (len(text.encode()) for text in texts)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.fromiter(lengths, np.int64, len(texts)))))
-    buffers = pa.py_buffer(offsets), pa.py_buffer(joined.encode())
-    return pa.LargeStringArray.from_buffers(len(texts), *buffers).cast(kind or pa.string())
+    data = pa.py_buffer(joined.encode())
+    if kind is None and len(data) <= _MOST_BYTES:
+        return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets.astype(np.int32)), data)
+    return pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(offsets), data).cast(kind or pa.string())
+
+
+def take_texts(texts: pa.Array, positions: NDArray[Any]) -> pa.ChunkedArray:
+    """Return the texts at some positions, in chunks, since one array of all of them could be too long for Arrow."""
+    starts = range(0, max(len(positions), 1), _TAKEN_AT_ONCE)
+    return pa.chunked_array([texts.take(arrow_numbers(positions[i : i + _TAKEN_AT_ONCE])) for i in starts])
 
 
 def parquet_bytes(table: pa.Table, **options: Any) -> bytes:

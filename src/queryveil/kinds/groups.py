@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import as_array, break_ties, encode_texts
+from queryveil.core.arrow import as_array, break_ties, encode_texts, take_texts
 from queryveil.core.errors import GuaranteeError, ReleaseError
 from queryveil.core.evidence import Evidence, Floor
 from queryveil.core.group_evidence import GroupMembers, ReleasedGroups
@@ -41,7 +41,7 @@ class GroupsKind(base.Kind):
         in_order = _order_groups(outcome.indptr, ranks, weights)
         release_ids = np.append(ids_of_order(in_order, outcome.n_groups), -1)  # the last is that of the suppressed
         released, positions = gather_rows(outcome.indptr, in_order)
-        terms = texts.take(pa.array(ranks[positions]))
+        terms = take_texts(texts, ranks[positions])
         rows = pa.table({"group": row_numbers(released), "term": terms, "weight": weights[positions]})
         frozen = () if outcome.inherited is None else release_ids[outcome.inherited[outcome.inherited >= 0]].tolist()
         return base.ReleaseContent(rows, release_ids[outcome.group], frozen=tuple(frozen))

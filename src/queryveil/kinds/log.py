@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from queryveil.core.arrow import as_array
+from queryveil.core.arrow import as_array, take_texts
 from queryveil.core.errors import InternalError
 from queryveil.core.rows import BoolArray, IntArray, count_holders, gather_rows, indptr_of, row_numbers
 from queryveil.engines import QueryLog
@@ -112,7 +112,7 @@ def encode_log(profiles: Profiles, mask: NDArray[np.bool_], queries: Occurrences
     columns: dict[str, pa.Array] = {
         "user": pa.array(np.repeat(release_ids[queries.history[in_order]], lengths)),
         "query_id": pa.array(row_numbers(indptr_of(lengths))),
-        "term": texts.take(pa.array(ranks[positions])),
+        "term": take_texts(texts, ranks[positions]),
     }
     query = pa.array(np.repeat(in_order, lengths))
     columns |= {name: values.take(query) for name, values in queries.extra.items()}
