@@ -1,19 +1,54 @@
 """Parquet files in memory; ties are broken by a full key, which is computed for tied elements only."""
 
+import io
 import sys
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queryveil.core.arrow import arrow_numbers, arrow_texts, break_ties, open_parquet, parquet_bytes
+from queryveil.core import arrow
+from queryveil.core.arrow import (
+    arrow_numbers,
+    arrow_texts,
+    as_array,
+    break_ties,
+    open_parquet,
+    parquet_bytes,
+    row_groups,
+    take_texts,
+    write_parquet,
+)
 
 
 @given(st.lists(st.text(max_size=5)), st.sampled_from([pa.string(), pa.large_string()]))
 def test_texts_are_those_of_a_list(texts: list[str], kind: pa.DataType) -> None:
     assert arrow_texts(texts, kind).equals(pa.array(texts, kind))
     assert arrow_texts(tuple(texts)).type == pa.string()
+
+
+@given(st.lists(st.lists(st.integers(-5, 5), max_size=4), max_size=4))
+def test_an_array_has_the_values_of_all_chunks(chunks: list[list[int]]) -> None:
+    column = pa.chunked_array(chunks, pa.int64())
+    assert as_array(column).tolist() == column.to_pylist()
+
+
+@pytest.mark.parametrize("n_rows", range(8))
+def test_a_file_of_row_groups_has_the_bytes_of_one_that_is_written_at_once(n_rows: int) -> None:
+    with patch.object(arrow, "_GROUP_ROWS", 3), patch.object(arrow, "_TAKEN_AT_ONCE", 2):
+        parts = list(row_groups(n_rows))
+        texts = take_texts(pa.array(["b", "a"]), np.arange(n_rows) % 2)
+    assert texts.to_pylist() == ["ba"[i % 2] for i in range(n_rows)]
+    table = pa.table({"term": texts, "count": np.arange(n_rows)}).combine_chunks()
+    written, at_once = io.BytesIO(), io.BytesIO()
+    write_parquet(written, (table[rows] for rows in parts))
+    usual = {"use_dictionary": ["term"], "dictionary_pagesize_limit": arrow._DICTIONARY_BYTES}
+    pq.write_table(table, at_once, row_group_size=3, compression="zstd", **usual)
+    assert written.getvalue() == at_once.getvalue()
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.booleans())), st.sampled_from(["int32", "int64", "float64"]))

@@ -1,6 +1,7 @@
 """Row arithmetic gives what plain lists of rows give."""
 
 import itertools
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given
@@ -49,6 +50,14 @@ def test_selected_entries_keep_their_rows(lists: list[list[int]]) -> None:
     assert [kept[a:b].tolist() for a, b in itertools.pairwise(bounds)] == [
         [value for value in row if value % 2 == 0] for row in lists
     ]
+
+
+@given(LISTS, st.integers(1, 9))
+def test_entries_are_ordered_within_their_rows_however_many_are_sorted_at_once(lists: list[list[int]], n: int) -> None:
+    bounds, keys = indptr(lists), flat(lists)
+    with patch.object(rows, "_SORTED_AT_ONCE", n):
+        order = rows.order_within_rows(bounds, keys)
+    assert order.tolist() == np.lexsort((keys, rows.row_numbers(bounds))).tolist()
 
 
 @given(LISTS)

@@ -1,21 +1,24 @@
 """Arrow columns as NumPy arrays, tables as Parquet bytes, sorting by Arrow keys, and Arrow's memory."""
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+_GROUP_ROWS = 1 << 20
+_MOST_BYTES = (1 << 31) - 1  # of the texts of an array of strings
+_TAKEN_AT_ONCE = 1 << 24  # texts of 128 bytes on average
 _DICTIONARY_BYTES = 1 << 27  # keeps a column of terms dictionary-encoded, which is several times as fast to read
 
 
 def as_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Return the values of a numeric column without nulls."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     # not column.to_numpy(): that imports pandas where it is installed, which costs more than a small verification
-    return np.array(np.from_dlpack(array))
+    return np.concatenate([np.from_dlpack(chunk) for chunk in chunks or [column.combine_chunks()]])
 
 
 def arrow_numbers(values: NDArray[Any], is_null: NDArray[np.bool_] | None = None) -> pa.Array:
@@ -30,20 +33,24 @@ def arrow_numbers(values: NDArray[Any], is_null: NDArray[np.bool_] | None = None
 
 def arrow_texts(texts: Sequence[str], kind: pa.DataType | None = None) -> pa.Array:
     """Return texts as an Arrow array, strings unless another type is given; it does not import pandas either."""
-    encoded = [text.encode() for text in texts]
-    lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
-    return pa.LargeStringArray.from_buffers(len(texts), *buffers).cast(kind or pa.string())
+    joined = "".join(texts)
+    lengths = map(len, texts) if joined.isascii() else (len(text.encode()) for text in texts)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.fromiter(lengths, np.int64, len(texts)))))
+    data = pa.py_buffer(joined.encode())
+    if kind is None and len(data) <= _MOST_BYTES:
+        return pa.StringArray.from_buffers(len(texts), pa.py_buffer(offsets.astype(np.int32)), data)
+    return pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(offsets), data).cast(kind or pa.string())
+
+
+def take_texts(texts: pa.Array, positions: NDArray[Any]) -> pa.ChunkedArray:
+    """Return the texts at some positions, in chunks, since one array of all of them could be too long for Arrow."""
+    starts = range(0, max(len(positions), 1), _TAKEN_AT_ONCE)
+    return pa.chunked_array([texts.take(arrow_numbers(positions[i : i + _TAKEN_AT_ONCE])) for i in starts])
 
 
 def parquet_bytes(table: pa.Table, **options: Any) -> bytes:
     """Return a table as the bytes of a Parquet file; `options` are those of pyarrow."""
-    import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
-
-    sink, texts = pa.BufferOutputStream(), [field.name for field in table.schema if pa.types.is_string(field.type)]
-    usual = {"dictionary_pagesize_limit": _DICTIONARY_BYTES, "use_dictionary": texts}  # of numbers it costs more
-    pq.write_table(table, sink, compression="zstd", **{**usual, **options})
+    write_parquet(sink := pa.BufferOutputStream(), (table,), **options)
     data: bytes = sink.getvalue().to_pybytes()
     return data
 
@@ -56,6 +63,26 @@ def csv_bytes(table: pa.Table | pa.RecordBatch, **options: Any) -> bytes:
     csv.write_csv(table, sink, csv.WriteOptions(**options))
     data: bytes = sink.getvalue().to_pybytes()
     return data
+
+
+def write_parquet(sink: Any, tables: Iterable[pa.Table], **options: Any) -> None:
+    """Write tables of one schema, at least one, as a Parquet file; each is written before the next one is made."""
+    import pyarrow.parquet as pq  # slow to import, and commands that list names read no files
+
+    tables = iter(tables)
+    table = next(tables)
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    usual = {"dictionary_pagesize_limit": _DICTIONARY_BYTES, "use_dictionary": texts}  # of numbers it costs more
+    with pq.ParquetWriter(sink, table.schema, compression="zstd", **{**usual, **options}) as writer:
+        writer.write_table(table)
+        for table in tables:
+            writer.write_table(table)
+
+
+def row_groups(n_rows: int) -> Iterator[slice]:
+    """Yield the rows of each group of rows of a Parquet file, as pyarrow cuts a table; at least one."""
+    for begin in range(0, max(n_rows, 1), _GROUP_ROWS):
+        yield slice(begin, min(begin + _GROUP_ROWS, n_rows))
 
 
 def memory_file(data: bytes) -> Any:

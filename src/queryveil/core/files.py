@@ -245,13 +245,21 @@ def write_new_file(out: Path, data: bytes, *, overwrite: bool, mode: int = 0o644
 
 def write_file(path: Folder, data: bytes, mode: int = 0o644) -> None:
     """Write a file under a temporary name, sync it to disk, then rename it; one in memory is just kept."""
+    with open_new(path, mode) as stream:
+        stream.write(data)
+
+
+@contextmanager
+def open_new(path: Folder, mode: int = 0o644) -> Iterator[IO[bytes]]:
+    """Open a file to be written piece by piece, as `write_file` writes one."""
     if isinstance(path, MemoryPath):
-        path.write_bytes(data)
+        yield (kept := io.BytesIO())
+        path.write_bytes(kept.getvalue())
         return
     temporary = path.with_name(f"{path.name}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
     with os.fdopen(descriptor, "wb") as stream:
-        stream.write(data)
+        yield stream
         stream.flush()
         os.fsync(stream.fileno())
     temporary.replace(path)

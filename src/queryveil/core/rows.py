@@ -5,6 +5,7 @@ their own, so that a mistake here cannot hide itself.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ Int32Array = NDArray[np.int32]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
+_SORTED_AT_ONCE = 1 << 20  # entries: their keys fit into the cache, and little memory is needed besides the result
 
 
 def indptr_of(lengths: NDArray[Any] | Sequence[int]) -> IntArray:
@@ -49,6 +51,17 @@ def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> IntArray:
 def select_entries(indptr: IntArray, mask: NDArray[np.bool_]) -> IntArray:
     """Return the row boundaries after only the masked entries are kept; rows may become empty."""
     return indptr_of(mask)[indptr]
+
+
+def order_within_rows(indptr: IntArray, keys: Int32Array) -> IntArray:
+    """Return the positions of all entries, those of a row by their keys, which are not negative."""
+    order, width = np.empty(len(keys), np.int64), int(keys.max(initial=0)) + 1
+    cuts = np.searchsorted(indptr, np.arange(0, len(keys), _SORTED_AT_ONCE))
+    for first, end in pairwise(np.unique(np.append(cuts, len(indptr) - 1)).tolist()):
+        some = slice(indptr[first], indptr[end])
+        joint = row_numbers(indptr[first : end + 1]) * width + keys[some]
+        order[some] = indptr[first] + np.argsort(joint, kind="stable")
+    return order
 
 
 def row_sums(values: NDArray[Any], indptr: IntArray) -> NDArray[Any]:

@@ -116,7 +116,7 @@ class Kind(Declaration):
     answers_searches: bool = False  # searches can be personalised with it
     reads_foreign_files: bool = False  # anybody's file of histories can be verified as if it were of this kind
     reads_profile_files: bool = False  # the source may be a file of profiles in place of a log
-    needs_profiles_only: bool = False  # it is encoded without the log, which can be closed before the method runs
+    needs_profiles_only: bool = False  # unless columns are kept, it is encoded without the log, which can be closed
     needs_whole_people: bool = False  # a history must be all of a person's queries
     allows_partitions: bool = False  # the log may be cut into partitions that keep the guarantee one by one
     is_generalized: bool = False  # a published term may stand for others near it in meaning

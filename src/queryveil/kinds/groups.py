@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import as_array, break_ties, encode_texts
+from queryveil.core.arrow import as_array, break_ties, encode_texts, take_texts
 from queryveil.core.errors import GuaranteeError, ReleaseError
 from queryveil.core.evidence import Evidence, Floor, GroupMembers, ReleasedGroups
-from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, row_numbers
+from queryveil.core.rows import FloatArray, Int32Array, IntArray, gather_rows, order_within_rows, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
 from queryveil.histories.profiles import Profiles
@@ -31,13 +31,16 @@ class GroupsKind(base.Kind):
     ) -> base.ReleaseContent:
         """Return the rows `group, term, weight` of the groups, terms in the order of their texts."""
         rank, texts = rank_texts(profiles.vocabulary, outcome.ids)
-        order = np.lexsort((rank[outcome.ids], row_numbers(outcome.indptr)))
-        ranks = rank[outcome.ids][order]
-        weights = np.maximum(np.round(outcome.weights[order], WEIGHT_DECIMALS), 10.0**-WEIGHT_DECIMALS)
+        ranks = rank[outcome.ids]
+        order = order_within_rows(outcome.indptr, ranks)
+        ranks, weights = ranks[order], outcome.weights[order]
+        del order  # here and below memory is needed
+        np.round(weights, WEIGHT_DECIMALS, out=weights)
+        np.maximum(weights, 10.0**-WEIGHT_DECIMALS, out=weights)
         in_order = _order_groups(outcome.indptr, ranks, weights)
         release_ids = np.append(ids_of_order(in_order, outcome.n_groups), -1)  # the last is that of the suppressed
         released, positions = gather_rows(outcome.indptr, in_order)
-        terms = texts.take(pa.array(ranks[positions]))
+        terms = take_texts(texts, ranks[positions])
         rows = pa.table({"group": row_numbers(released), "term": terms, "weight": weights[positions]})
         frozen = () if outcome.inherited is None else release_ids[outcome.inherited[outcome.inherited >= 0]].tolist()
         return base.ReleaseContent(rows, release_ids[outcome.group], frozen=tuple(frozen))
@@ -54,19 +57,22 @@ class GroupsKind(base.Kind):
         """Return the groups of released rows; rows keep their order within a group."""
         if any(rows[name].null_count for name in rows.column_names):
             raise ReleaseError("the release has rows in which something is missing; it is damaged.")
-        groups, group = np.unique(as_array(rows["group"]), return_inverse=True)
-        order = np.argsort(group, kind="stable")
-        ids, terms = encode_texts(rows["term"])
-        indptr = np.searchsorted(group[order], np.arange(len(groups) + 1)).astype(np.int64)
-        return ReleasedGroups(groups, indptr, ids[order], as_array(rows["weight"])[order], terms)
+        group, (ids, terms), weights = as_array(rows["group"]), encode_texts(rows["term"]), as_array(rows["weight"])
+        if (group[1:] < group[:-1]).any():  # not as rows are written
+            order = np.argsort(group, kind="stable")
+            group, ids, weights = group[order], ids[order], weights[order]
+        first = np.flatnonzero(np.append(True, group[1:] > group[:-1])[: len(group)])  # of each group
+        return ReleasedGroups(group[first], np.append(first, len(group)), ids, weights, terms)
 
     def evidence_of_profiles(
         self, rows: pa.Table, profiles: Profiles, content: base.ReleaseContent, floor: int
     ) -> Evidence:
         """Return the decoded rows, and the members as the profiles have them."""
-        released = self.decode(rows)
-        members = replace(members_of(profiles, content.release_ids, released), frozen=content.frozen)
-        return Evidence(released, members, Floor(floor), profiles)
+        evidence = Evidence(released := self.decode(rows), Floor(floor), profiles)
+        release_ids, frozen = content.release_ids, content.frozen
+        # once the rows, whose memory is needed, are freed
+        evidence.add(GroupMembers, lambda: replace(members_of(profiles, release_ids, released), frozen=frozen))
+        return evidence
 
     def read_evidence(self, rows: pa.Table, private: PrivateFolder | None, floor: int) -> Evidence:
         """Return the decoded rows, and the members as the private folder has them."""
@@ -103,7 +109,9 @@ def _order_groups(indptr: IntArray, ranks: Int32Array, weights: FloatArray) -> I
     released, positions = gather_rows(indptr, order)
     length, sorted_ranks = np.diff(released), ranks[positions]
     # of an entry of a row, the position of the same entry in the next row
-    below = np.minimum(np.arange(len(positions)) + np.repeat(length, length), len(positions) - 1)
+    below = np.repeat(length, length)
+    below += np.arange(len(positions))
+    np.minimum(below, len(positions) - 1, out=below)
     equals_below = np.logical_and.reduceat(sorted_ranks == sorted_ranks[below], released[:-1])
 
     def bytes_of(groups: IntArray) -> pa.Array:
@@ -121,7 +129,7 @@ def members_of(profiles: Profiles, release_ids: IntArray, released: ReleasedGrou
     terms = tuple(dict.fromkeys((*released.terms, *profiles.vocabulary)))
     number = {term: i for i, term in enumerate(terms)}
     ids = np.array([number[entry] for entry in profiles.vocabulary], np.int32)[profiles.ids]
-    order = np.lexsort((ids, row_numbers(profiles.indptr)))
+    order = order_within_rows(profiles.indptr, ids)
     weights = np.ones(len(ids)) if profiles.weights is None else profiles.weights
     group = np.searchsorted(released.groups, release_ids).astype(np.int32)
     group[~np.isin(release_ids, released.groups)] = -1

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, encode_texts
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, encode_texts, take_texts
 from queryveil.core.display import counted
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Floor, KeptValues, Owners, ReleasedHistories
@@ -72,7 +72,7 @@ class HistoriesKind(Kind):
         indptr, ranks, _ = sort_rows(select_entries(profiles.indptr, outcome.mask), terms, rank, len(texts))
         order = order_rows(indptr, ranks, profiles.partition)
         released, positions = gather_rows(indptr, order)
-        columns = {"user": arrow_numbers(row_numbers(released)), "term": texts.take(arrow_numbers(ranks[positions]))}
+        columns = {"user": arrow_numbers(row_numbers(released)), "term": take_texts(texts, ranks[positions])}
         if profiles.partition is not None:
             columns["partition"] = partition_column(profiles, order, np.diff(released))
         return ReleaseContent(pa.table(columns), ids_of_order(order, profiles.n_histories))

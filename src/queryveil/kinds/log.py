@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import as_array
+from queryveil.core.arrow import as_array, take_texts
 from queryveil.core.errors import InternalError
 from queryveil.core.rows import BoolArray, Int32Array, IntArray, count_holders, gather_rows, indptr_of, row_numbers
 from queryveil.engines import QueryLog
@@ -110,7 +110,7 @@ def encode_log(profiles: Profiles, mask: BoolArray, queries: Occurrences, floor:
     columns: dict[str, pa.Array] = {
         "user": pa.array(np.repeat(release_ids[queries.history[in_order]], lengths)),
         "query_id": pa.array(row_numbers(indptr_of(lengths))),
-        "term": texts.take(pa.array(ranks[positions])),
+        "term": take_texts(texts, ranks[positions]),
     }
     query = pa.array(np.repeat(in_order, lengths))
     columns |= {name: values.take(query) for name, values in queries.extra.items()}

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, open_parquet, parquet_bytes
+from queryveil.core.arrow import arrow_numbers, arrow_texts, as_array, open_parquet, row_groups, write_parquet
 from queryveil.core.errors import ReleaseError
-from queryveil.core.files import Folder, MemoryPath, write_file
+from queryveil.core.files import Folder, MemoryPath, open_new, write_file
 from queryveil.core.names import Value
 from queryveil.core.rows import Int32Array, IntArray, count_holders, indptr_of_sorted, row_numbers
 from queryveil.histories.profiles import Profiles
@@ -82,16 +82,11 @@ def write_private(
     folder: Folder, profiles: Profiles, release_ids: IntArray, run: RunRecord, history_of: IntArray | None = None
 ) -> None:
     """Write membership, profiles and the run record; a history in several pieces has a row for each (`history_of`)."""
-    tables = tables_of(profiles)  # one after the other, since they are large
     history = np.arange(profiles.n_histories) if history_of is None else history_of
-    membership = next(tables).take(arrow_numbers(history))
-    membership = membership.append_column("release_id", arrow_numbers(release_ids, release_ids < 0))
-    if profiles.partition is not None:
-        values = arrow_texts(profiles.partition_values)
-        membership = membership.append_column("partition", values.take(arrow_numbers(profiles.partition[history])))
-    write_file(folder / MEMBERSHIP, parquet_bytes(membership), 0o600)
-    del membership
-    write_file(folder / PROFILES, parquet_bytes(next(tables)), 0o600)
+    with open_new(folder / MEMBERSHIP, 0o600) as stream:
+        write_parquet(stream, _membership_tables(profiles, history, release_ids))
+    with open_new(folder / PROFILES, 0o600) as stream:
+        write_parquet(stream, profile_tables(profiles))
     run.write(folder)
 
 
@@ -101,25 +96,55 @@ def bind(folder: Folder, content_sha256: str, manifest_sha256: Mapping[str, str]
     replace(run, content_sha256=content_sha256, manifest_sha256=manifest_sha256).write(folder)
 
 
-def write_contributors(folder: Folder, group_of: Mapping[str, int], frozen: Sequence[int]) -> None:
-    """Write whose terms are in what is published of each group, and which groups are published as before."""
-    schema, groups = pa.schema({**_CONTRIBUTORS_TYPES, **_FROZEN_TYPE}), list(group_of.values())
-    frozen_groups = set(frozen)
-    is_frozen = [group in frozen_groups for group in groups]
-    table = pa.table({"person": list(group_of), "release_id": groups, "is_frozen": is_frozen}, schema=schema)
-    write_file(folder / CONTRIBUTORS, parquet_bytes(table), 0o600)
+def write_contributors(folder: Folder, persons: Sequence[str], groups: IntArray, frozen: Sequence[int]) -> None:
+    """Write whose terms are in what is published of which group, and which groups are published as before."""
+    is_frozen = np.isin(groups, frozen)
+
+    def tables() -> Iterator[pa.Table]:
+        for rows in row_groups(len(groups)):
+            frozen_rows = pa.array(is_frozen[rows].tolist(), pa.bool_())
+            columns = [arrow_texts(persons[rows]), arrow_numbers(groups[rows]), frozen_rows]
+            yield pa.table(columns, schema=pa.schema({**_CONTRIBUTORS_TYPES, **_FROZEN_TYPE}))
+
+    with open_new(folder / CONTRIBUTORS, 0o600) as stream:
+        write_parquet(stream, tables())
 
 
-def tables_of(profiles: Profiles) -> Iterator[pa.Table]:
-    """Yield the owners of histories (`person, history`) and their content (`history, term, count`, weights if any)."""
-    persons = arrow_texts(profiles.persons).take(arrow_numbers(profiles.owner))
-    yield pa.table({"person": persons, "history": arrow_numbers(np.arange(profiles.n_histories))})
-    entries = arrow_texts(profiles.vocabulary).take(arrow_numbers(profiles.ids))
-    history, counts = arrow_numbers(row_numbers(profiles.indptr)), arrow_numbers(profiles.counts)
-    pairs = {"history": history, "term": entries, "count": counts}
-    if profiles.weights is not None:
-        pairs["weight"] = arrow_numbers(profiles.weights)
-    yield pa.table(pairs)
+def _membership_tables(profiles: Profiles, history: IntArray, release_ids: IntArray) -> Iterator[pa.Table]:
+    """Yield the histories with their release ids, null where nothing was released, a group of rows at a time."""
+    values, partition = arrow_texts(profiles.partition_values), profiles.partition
+    for rows, table in zip(row_groups(len(history)), owner_tables(profiles, history), strict=True):
+        table = table.append_column("release_id", arrow_numbers(release_ids[rows], release_ids[rows] < 0))
+        if partition is not None:
+            table = table.append_column("partition", values.take(arrow_numbers(partition[history[rows]])))
+        yield table
+
+
+def owner_tables(profiles: Profiles, history: IntArray | None = None) -> Iterator[pa.Table]:
+    """Yield the owners of all histories, or of these, as tables `person, history`, a group of rows at a time."""
+    history = np.arange(profiles.n_histories) if history is None else history
+    for rows in row_groups(len(history)):
+        owner = profiles.owner[history[rows]]
+        first = int(owner.min(initial=len(profiles.persons)))
+        persons = arrow_texts(profiles.persons[first : int(owner.max(initial=-1)) + 1])
+        yield pa.table({"person": persons.take(arrow_numbers(owner - first)), "history": arrow_numbers(history[rows])})
+
+
+def profile_tables(profiles: Profiles) -> Iterator[pa.Table]:
+    """Yield the content of histories as tables `history, term, count`, and weights if any, a group of rows at a time.
+
+    A column of the texts of all pairs could be longer than the 2 GB that Arrow allows.
+    """
+    entries = arrow_texts(profiles.vocabulary)
+    for rows in row_groups(len(profiles.ids)):
+        first = int(np.searchsorted(profiles.indptr, rows.start, "right")) - 1
+        end = int(np.searchsorted(profiles.indptr, rows.stop, "left"))
+        history = first + row_numbers(profiles.indptr[first : end + 1].clip(rows.start, rows.stop))
+        pairs = {"history": arrow_numbers(history), "term": entries.take(arrow_numbers(profiles.ids[rows]))}
+        pairs["count"] = arrow_numbers(profiles.counts[rows])
+        if profiles.weights is not None:
+            pairs["weight"] = arrow_numbers(profiles.weights[rows])
+        yield pa.table(pairs)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from queryveil.core.arrow import take_texts
 from queryveil.core.rows import gather_rows, indptr_of_sorted, row_numbers
 from queryveil.engines import QueryLog
 from queryveil.engines.kept_columns import NOTHING_KEPT, KeptColumns
@@ -50,7 +51,7 @@ class QueriesKind(HistoriesKind):
         taken = by_content[positions]
         columns = {
             "user": pa.array(row_numbers(released)),
-            "query": texts.take(pa.array(rank[profiles.ids[pair[taken]]])),
+            "query": take_texts(texts, rank[profiles.ids[pair[taken]]]),
             **{name: values.take(pa.array(taken)) for name, values in extra.items()},
         }
         return ReleaseContent(pa.table(columns), ids_of_order(order, profiles.n_histories), suppressed)
@@ -62,6 +63,7 @@ class QueriesKind(HistoriesKind):
 
 QUERIES = QueriesKind(
     name="queries",
+    needs_profiles_only=True,
     purpose="whole queries, each as often as it was issued",
     columns={"user": "int64", "query": "string"},
     sorted_by=("user", "query"),

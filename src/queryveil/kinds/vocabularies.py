@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from queryveil.core.arrow import as_array, encode_texts
+from queryveil.core.arrow import as_array, encode_texts, take_texts
 from queryveil.core.errors import ReleaseError
 from queryveil.core.evidence import Evidence, Owners, ReleasedVocabularies
 from queryveil.core.rows import IntArray, gather_rows, row_numbers
@@ -35,7 +35,7 @@ class VocabulariesKind(HistoriesKind):
         cells = np.stack((ranks, levels, counts), axis=1).ravel()
         in_order = order_rows(3 * outcome.indptr, cells, None)
         released, positions = gather_rows(outcome.indptr, in_order)
-        terms = texts.take(pa.array(ranks[positions]))
+        terms = take_texts(texts, ranks[positions])
         columns = {"count": counts[positions].astype(np.int32), "level": levels[positions].astype(np.int32)}
         rows = pa.table({"user": row_numbers(released), "term": terms, **columns})
         return ReleaseContent(rows, ids_of_order(in_order, profiles.n_histories))

@@ -314,11 +314,13 @@ def _grow_in_all_orders(
     rarest_first = np.arange(problem.n_terms)[::-1].copy()
     # the objective that guides the tries, then orders of terms and weights of pairs to grow by
     common = objective, [(problem.by_gain, problem.by_potential)]
-    rare = (
-        replace(objective, target="distinct"),
-        [(rarest_first, 1.0 / people[problem.term]), (rarest_first, problem.by_potential)],
-    )
-    own, *others = (rare, common) if objective.favours_rare_terms else (common, rare)
+    own, others = common, list[tuple[Objective, list[tuple[IntArray, FloatArray]]]]()
+    if objective.favours_rare_terms or problem.m > 2 or problem.is_small:  # unless used, they only take memory
+        rare = (
+            replace(objective, target="distinct"),
+            [(rarest_first, 1.0 / people[problem.term]), (rarest_first, problem.by_potential)],
+        )
+        own, *others = (rare, common) if objective.favours_rare_terms else (common, rare)
     if problem.is_small and not objective.counts_occurrences:
         size = replace(objective, target="logsize", gain=problem.profiles.counts.astype(np.float64))
         terms = problem.start, problem.history, problem.position

@@ -19,8 +19,6 @@ from queryveil.histories.profiles import Profiles
 from queryveil.semantics.network import Network, ancestry_of
 from queryveil.semantics.tree import ANY, PARTS, UNKNOWN
 
-IntArray = IntArray
-
 
 def count_unsupported_terms(
     released: ReleasedVocabularies,

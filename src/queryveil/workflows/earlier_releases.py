@@ -7,8 +7,10 @@ deleted is not considered again, which saves time and may keep slightly less tha
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
+import pyarrow as pa
 
 from queryveil.core.errors import InputError
 from queryveil.core.evidence import ReleasedGroups, ReleasedHistories, Views
@@ -22,7 +24,7 @@ from queryveil.histories.build import locate_pairs
 from queryveil.histories.outcomes import Grouping, KeptPairs, Outcome, PreviousGroups
 from queryveil.histories.profiles import Profiles
 from queryveil.kinds.base import Kind, ReleaseContent
-from queryveil.kinds.private_folder import PrivateFolder, tables_of, write_contributors
+from queryveil.kinds.private_folder import PrivateFolder, owner_tables, profile_tables, write_contributors
 from queryveil.logs.options import CleaningOptions
 from queryveil.methods.base import method_of
 from queryveil.release.reader import Release, load_release
@@ -62,7 +64,8 @@ class WeakerRelease:
 
     def mask(self, profiles: Profiles) -> BoolArray:
         """Return which pairs of the log's profiles the release holds."""
-        for ours, theirs in zip(tables_of(profiles), self.private.profiles(), strict=True):
+        tables = map(pa.concat_tables, (owner_tables(profiles), profile_tables(profiles)))
+        for ours, theirs in zip(tables, self.private.profiles(), strict=True):
             if not ours.equals(theirs.select(ours.column_names)):
                 raise InputError(
                     f"--start-from {self.release.path} is a release of another log: its private folder holds other "
@@ -161,17 +164,18 @@ class EarlierGroups:
 
 def contributors(
     profiles: Profiles, made: Grouping, release_ids: IntArray, earlier: EarlierGroups | None
-) -> dict[str, int]:
-    """Return, for everybody whose terms are in what is published, the release id of that group."""
+) -> tuple[list[str], IntArray]:
+    """Return everybody whose terms are in what is published, and the release id of that group."""
     if earlier is None or made.contributors is None or made.inherited is None:
-        people = zip(profiles.persons, release_ids.tolist(), strict=True)
-        return {person: group for person, group in people if group >= 0}
+        is_in = release_ids >= 0
+        return list(compress(profiles.persons, is_in)), release_ids[is_in]
     id_of = dict(zip(made.group.tolist(), release_ids.tolist(), strict=True))  # by any member of each group
     people = zip(profiles.persons, made.contributors.tolist(), strict=True)
     found = {person: id_of[group] for person, group in people if group >= 0}
     today = set(profiles.persons)
     gone = [(person, made.inherited[group]) for person, group in earlier.contributors.items() if person not in today]
-    return found | {person: id_of[group] for person, group in gone if group >= 0}
+    found |= {person: id_of[group] for person, group in gone if group >= 0}
+    return list(found), np.array(list(found.values()), np.int64)
 
 
 def open_earlier_groups(release: Place, private: Place | None, kind: Kind, claim: ResolvedName) -> EarlierGroups:
@@ -230,5 +234,5 @@ class PreviousGroupsInput(MethodInput):
     def write_private(self, folder: Folder, profiles: Profiles, outcome: Outcome, content: ReleaseContent) -> None:
         """Write whose terms are in what is published, which a later run that extends the groups must know."""
         if isinstance(outcome, Grouping):
-            people = contributors(profiles, outcome, content.release_ids, self._earlier)
-            write_contributors(folder, people, content.frozen)
+            people, groups = contributors(profiles, outcome, content.release_ids, self._earlier)
+            write_contributors(folder, people, groups, content.frozen)

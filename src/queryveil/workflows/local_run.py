@@ -115,16 +115,17 @@ class LocalRun(ReleaseRun):
 
     def _write_private(self, folder: Folder | None, progress: Progress = silent) -> None:
         """Write everything of the private folder, where one is wanted."""
-        if folder is None:
-            return
         source, profiles, content = self.plan.source, self._profiles, self._content
-        paths = expand_paths(source.paths) if source.table is None else []
-        files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
-        more = {key: value for each in self._input_loaders for key, value in each.record.items()}
-        run = self.plan.run_record(self.engine, files, more)
-        write_private(folder, profiles, content.release_ids, run, content.history_of)
-        for each in self._input_loaders:
-            each.write_private(folder, profiles, self._outcome, content)
+        if folder is not None:
+            paths = expand_paths(source.paths) if source.table is None else []
+            files = [{"path": str(path), "sha256": str(file_digest(path))} for path in paths]
+            more = {key: value for each in self._input_loaders for key, value in each.record.items()}
+            run = self.plan.run_record(self.engine, files, more)
+            write_private(folder, profiles, content.release_ids, run, content.history_of)
+            for each in self._input_loaders:
+                each.write_private(folder, profiles, self._outcome, content)
+        if not self.plan.request.attacks:
+            del self._outcome  # is not needed any more, and its memory is
 
     def evidence(self, manifest: Manifest) -> Evidence:
         """Read back what was written."""
@@ -186,7 +187,8 @@ def open_source(source: LogSource, kind: Kind, progress: Progress) -> Iterator[t
                 raise InputError(
                     f"--keep {column}: the log has no {column.name}; leave it out or name its column by --columns."
                 )
-        yield log, build(log, unit=kind.unit, closes_log=kind.needs_profiles_only, progress=progress)
+        is_read = kind.needs_profiles_only and not source.keep
+        yield log, build(log, unit=kind.unit, closes_log=is_read, progress=progress)
 
 
 def run_method(task: MethodTask) -> Outcome:

@@ -79,14 +79,16 @@ def _match_members(released: ReleasedGroups, members: GroupMembers, progress: Pr
     people = people[np.argsort(members.group[people], kind="stable")]  # so that lookups are near each other
     lengths = np.diff(members.indptr)[people]
     for part in _parts(np.cumsum(lengths)):
-        person = np.repeat(people[part], lengths[part])
-        pair = ranges(members.indptr[people[part]], lengths[part])
-        key = members.group[person].astype(np.int64) * width + members.ids[pair]
+        some = people[part]
+        person, pair = np.repeat(np.arange(len(some)), lengths[part]), ranges(members.indptr[some], lengths[part])
+        key = members.group[some][person].astype(np.int64) * width + members.ids[pair]
         row = np.searchsorted(cells, key)
         is_found = cells[np.minimum(row, len(cells) - 1)] == key
         row, pair, person = row[is_found], pair[is_found], person[is_found]
-        held += np.bincount(row, minlength=len(cells))
-        products += np.bincount(person, members.weights[pair] * released.weights[row], minlength=len(products))
+        first = released.indptr[members.group[some[0]]]  # no row before it is one of these people's
+        holders = np.bincount(row - first)
+        held[first : first + len(holders)] += holders
+        products[some] = np.bincount(person, members.weights[pair] * released.weights[row], minlength=len(some))
         progress("measuring linkability", part.stop, len(people))
     return held, products
 

@@ -28,19 +28,23 @@ from queryveil.semantics.network import Network
 def run(task: MethodTask) -> Grouping:
     """Run the method as declared: group everybody, or extend the groups of an earlier release."""
     profiles, method, previous = task.profiles, task.method, task.inputs.find(PreviousGroups)
-    features = augment(
-        without_rare(profiles, method),
+    if previous is None:  # the features are given away, so that their memory can be freed
+        return group_profiles(profiles, _features_of(task), method, rng=task.rng, progress=task.progress)
+    from queryveil.methods.linkability.incremental import extend_groups
+
+    return extend_groups(profiles, _features_of(task), previous, method, rng=task.rng, progress=task.progress)
+
+
+def _features_of(task: MethodTask) -> FeatureMatrix:
+    """Return the semantic dimensions by which people are compared."""
+    return augment(
+        without_rare(task.profiles, task.method),
         task.inputs.get(Network),
-        a=method.integer("a"),
-        weighting="paper" if method.word("weighting") == "paper" else "content",
+        a=task.method.integer("a"),
+        weighting="paper" if task.method.word("weighting") == "paper" else "content",
         unknown="keep",
         progress=task.progress,
     )
-    if previous is None:
-        return group_profiles(profiles, features, method, rng=task.rng, progress=task.progress)
-    from queryveil.methods.linkability.incremental import extend_groups
-
-    return extend_groups(profiles, features, previous, method, rng=task.rng, progress=task.progress)
 
 
 def group_profiles(
@@ -61,7 +65,10 @@ def group_profiles(
     usable = np.flatnonzero(np.diff(common.indptr))
     if method.word("blocks") == "none":
         exact_up_to = len(usable)
-    group, blocks = group_all(task_of(common, features, method), usable, rng, exact_up_to, progress)
+    task = task_of(common, features, method)
+    del features
+    group, blocks = group_all(task, usable, rng, exact_up_to, progress)
+    del task
     made = representatives(common, group, method)
     made, _ = without_groups(made, np.diff(made.indptr) == 0)  # nothing may be published of them
     if not made.n_groups:

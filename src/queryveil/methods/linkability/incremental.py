@@ -119,7 +119,7 @@ def _closest_groups(group: Groups, usable: BoolArray, features: FeatureMatrix) -
     row, used = row_numbers(features.indptr), np.unique(group[group >= 0])
     unit = features.values / np.sqrt(np.bincount(row, features.values**2, minlength=len(group)))[row]
     cells = principles.cells_of(features.indptr, features.ids, unit, group, features.n_dimensions)
-    number = np.searchsorted(used, cells.group)
+    number = np.searchsorted(used, row_numbers(cells.indptr))
     length = np.sqrt(np.bincount(number, cells.total**2, minlength=len(used)))
     order = np.argsort(cells.entry, kind="stable")  # cells by dimension, then by group
     of_group, centroid = number[order], (cells.total / length[number])[order]
@@ -173,7 +173,7 @@ def _is_legal(common: Profiles, group: Groups, published: Grouping, method: Reso
     n_groups, n_entries = published.n_groups, len(common.vocabulary)
     members = np.bincount(group[group >= 0], minlength=n_groups)
     cells = principles.cells_of(common.indptr, common.ids, principles.weights_of(common), group, n_entries)
-    keys = cells.group * n_entries + cells.entry
+    keys = row_numbers(cells.indptr) * n_entries + cells.entry
     of_group: IntArray = row_numbers(published.indptr)
     wanted = of_group * n_entries + published.ids
     position = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))

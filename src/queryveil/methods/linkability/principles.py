@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from queryveil.core.names import ResolvedName
-from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, indptr_of, row_numbers
+from queryveil.core.rows import BoolArray, FloatArray, Int32Array, IntArray, indptr_of, select_entries
 from queryveil.histories.outcomes import Grouping
 from queryveil.histories.profiles import Profiles
 from queryveil.kernels.grouping.greedy import CLOSENESS, DIVERSITY, GLOBAL, MEAN, MEMBERS, ROUNDING, GroupRule
@@ -106,17 +106,14 @@ def highest_shares(people: Population, method: ResolvedName) -> FloatArray | Non
 class GroupCells:
     """The (group, entry) pairs of groups, by group and entry: a cell for each entry that some member holds."""
 
-    n_groups: int
-    group: IntArray  # (cells,)
+    indptr: IntArray  # (groups + 1,)
     entry: Int32Array  # (cells,)
     holders: IntArray  # (cells,): members who hold the entry
     total: FloatArray  # (cells,): the sum of its weights
     members: IntArray  # (cells,): members of the group
 
-    def is_shown(self, highest: FloatArray | None) -> BoolArray:
-        """Return which cells may be published."""
-        if highest is None:
-            return np.ones(len(self.entry), np.bool_)
+    def is_shown(self, highest: FloatArray) -> BoolArray:
+        """Return which cells may be published, by the share of members that may hold each entry."""
         return np.asarray(self.holders <= self.members * highest[self.entry] * (1 + ROUNDING))
 
 
@@ -125,9 +122,8 @@ def cells_of(indptr: IntArray, ids: Int32Array, weights: FloatArray, group: Int3
     n_groups = int(group.max(initial=-1)) + 1
     by_group = np.argsort(group, kind="stable")[np.count_nonzero(group < 0) :]
     start, entry, holders, total = sum_groups(indptr, ids, weights, group, by_group, n_groups, n_entries)
-    of_group = row_numbers(start)
     sizes = np.bincount(group[group >= 0], minlength=n_groups)
-    return GroupCells(n_groups, of_group, entry, holders, total, sizes[of_group])
+    return GroupCells(start, entry, holders, total, np.repeat(sizes, np.diff(start)))
 
 
 def representatives(
@@ -137,15 +133,18 @@ def representatives(
     everybody = people or population_of(profiles)
     cells = cells_of(profiles.indptr, profiles.ids, weights_of(profiles), group, len(profiles.vocabulary))
     is_union = method.word("representative") == "union"
-    value = cells.total / (cells.holders if is_union else cells.members)
+    value = np.divide(cells.total, cells.holders if is_union else cells.members, out=cells.total)
     if "shrink" in method.values:
         mean = everybody.totals / np.maximum(1, everybody.holders if is_union else everybody.n_people)
         pull = method.real("shrink") * smallest_group(method.real("p")) / cells.members
-        value = (1 - pull) * value + pull * mean[cells.entry]
-    shown = cells.is_shown(highest_shares(everybody, method))
-    indptr = np.searchsorted(cells.group[shown], np.arange(cells.n_groups + 1)).astype(np.int64)
-    summary = {"terms of groups suppressed": int(np.count_nonzero(~shown))}
-    return Grouping(group, indptr, cells.entry[shown], value[shown], summary=summary)
+        value *= 1 - pull
+        value += pull * mean[cells.entry]
+    indptr, entry, highest = cells.indptr, cells.entry, highest_shares(everybody, method)
+    if highest is not None:
+        shown = cells.is_shown(highest)
+        indptr, entry, value = select_entries(indptr, shown), entry[shown], value[shown]
+    summary = {"terms of groups suppressed": len(cells.entry) - len(entry)}
+    return Grouping(group, indptr, entry, value, summary=summary)
 
 
 def without_groups(made: Grouping, dropped: BoolArray) -> tuple[Grouping, Int32Array]:

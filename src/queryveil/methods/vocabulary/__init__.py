@@ -136,17 +136,17 @@ def _publish_vocabularies(
     """Return the typical vocabulary of its cluster for every history."""
     terms = tuple(sorted({name for vocabulary in typical for name, _ in vocabulary}))
     number = {name: position for position, name in enumerate(terms)}
-    rows: list[list[tuple[int, int, int]]] = [[] for _ in range(profiles.n_histories)]
-    for cluster, vocabulary in zip(clusters, typical, strict=True):
-        row = sorted((number[name], level, count) for (name, level), count in vocabulary.items())
-        for member in cluster.members:
-            rows[member] = row
-    ids, levels, counts = np.array([cell for row in rows for cell in row], np.int32).reshape(-1, 3).T
+    rows = [sorted((number[name], level, count) for (name, level), count in each.items()) for each in typical]
+    cells = np.array([cell for row in rows for cell in row], np.int32).reshape(-1, 3)
+    row_of = np.full(profiles.n_histories, len(rows))  # the last one is empty
+    for position, cluster in enumerate(clusters):
+        row_of[cluster.members] = position
+    indptr, taken = gather_rows(indptr_of([*map(len, rows), 0]), row_of)
+    ids, levels, counts = cells[taken].T
     n_full = sum(map(bool, typical))
     summary = {
         "clusters": n_full,
         "clusters with nothing to publish": len(typical) - n_full,
         "empty vocabularies": int(np.count_nonzero(np.diff(profiles.indptr) == 0)),
     }
-    indptr = indptr_of([len(row) for row in rows])
     return PublishedVocabularies(terms, indptr, ids.copy(), counts.copy(), levels.copy(), summary=summary)
