@@ -13,9 +13,10 @@ import queryveil
 from queryveil.cli import run as run_command
 from queryveil.core.evidence import Floor
 from queryveil.core.names import resolve
+from queryveil.engines.spark.scratch import ScratchTables
 from queryveil.kinds.groups import GROUPS, load_members
 from queryveil.kinds.private_folder import PrivateFolder
-from queryveil.methods.distributed import linkability
+from queryveil.methods.distributed import linkability, similar_blocks
 from queryveil.methods.linkability.blocks import merge_small
 from queryveil.release.verification import verify_claim
 from queryveil.verifiers.linkability import check_groups as verify_here
@@ -197,6 +198,25 @@ def test_small_parts_are_put_together() -> None:
     assert merge_small({1: 50, 2: 4, 3: 7, 4: 20}, 10) == {3: 2}
     assert merge_small({1: 50, 2: 4, 3: 20}, 10) == {2: 3}
     assert merge_small({1: 5, 2: 4}, 10) == {2: 1}
+
+
+def test_parts_that_are_together_again_are_cut_by_hash(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hash = []
+
+    def cut(pieces: Any, large: Any, first: Any, inseparable: Any, *_: int) -> Any:
+        ((block, n),) = large.items()
+        by_hash.append(block in inseparable)
+        sizes = [n // 4] * 4 if by_hash[-1] else [n - 3, 3]  # three are too few for a block
+        return spark.createDataFrame([(first[block] + i, size) for i, size in enumerate(sizes)], "block INT, n INT")
+
+    monkeypatch.setattr(similar_blocks, "_cut_once", cut)
+    pieces = spark.createDataFrame([(0, 100)], "block INT, n INT")
+    work = ScratchTables(spark, f"file://{tmp_path}")
+    done = similar_blocks.cut_into_blocks(work, pieces, 100, 20, 1, lambda *_: None)
+    assert by_hash == [False, True]
+    assert sorted(map(tuple, done.collect())) == [(2, 25), (3, 25), (4, 25), (5, 25)]  # numbers stay small
 
 
 @pytest.mark.parametrize(

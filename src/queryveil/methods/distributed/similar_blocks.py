@@ -7,6 +7,7 @@ block of people. Inside a block the method for one machine cuts further.
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,17 +37,20 @@ def cut_into_blocks(
     level = 0
     while large := {block: n for block, n in sizes.items() if n > 2 * limit}:
         progress("cutting into blocks", sum(sizes.values()) - sum(large.values()), sum(sizes.values()))
-        parts = _cut_once(pieces, large, inseparable, limit, seed)
+        first = {block: max(sizes) + 1 + blocks.MAX_PARTS * i for i, block in enumerate(sorted(large))}
+        parts = _cut_once(pieces, large, first, inseparable, limit, seed)
         rest = pieces.where(~f.col("block").isin(list(large)))
         level += 1
         pieces = work.keep(rest.unionByName(parts), f"level-{level}")
         sizes = {int(block): int(n) for block, n in pieces.groupBy("block").sum("n").collect()}
         target: dict[Any, Any] = {}
         inseparable = set()
-        for block, n in large.items():
-            children = {child: sizes[child] for child in _children(block) if child in sizes}
-            target |= blocks.merge_small(children, limit // blocks.SMALLEST)
-            inseparable |= {target.get(child, child) for child in children} if max(children.values()) == n else set()
+        for child in first.values():
+            children = {part: sizes[part] for part in range(child, child + blocks.MAX_PARTS) if part in sizes}
+            merged = blocks.merge_small(children, limit // blocks.SMALLEST)
+            target |= merged
+            left = children.keys() - merged.keys()
+            inseparable |= left if len(left) == 1 else set()  # with small parts merged, all are together again
         for part, into in target.items():
             sizes[into] += sizes.pop(part)
         if target:
@@ -55,9 +59,17 @@ def cut_into_blocks(
 
 
 def _cut_once(
-    pieces: "DataFrame", large: Mapping[int, int], inseparable: set[int], limit: int, seed: int
+    pieces: "DataFrame",
+    large: Mapping[int, int],
+    first: Mapping[int, int],
+    inseparable: set[int],
+    limit: int,
+    seed: int,
 ) -> "DataFrame":
-    """Split parts that are too large by nearest centre, or by hash if k-means cannot split them."""
+    """Split parts that are too large by nearest centre, or by hash if k-means cannot split them.
+
+    The new parts of a block are numbered from its `first` on.
+    """
     n_parts = {block: min(blocks.MAX_PARTS, n // limit) for block, n in large.items()}
     shares = {block: n_parts[block] * blocks.SAMPLE / n for block, n in large.items() if block not in inseparable}
 
@@ -69,18 +81,14 @@ def _cut_once(
 
     def scatter(row: encoding.Row) -> Iterator[encoding.Row]:
         if row["block"] in inseparable and row["block"] in n_parts:
-            yield from _send(
-                row, (_hashes(encoding.read_piece(row).person, seed) * n_parts[row["block"]]).astype(np.int64)
-            )
+            part = (_hashes(encoding.read_piece(row).person, seed) * n_parts[row["block"]]).astype(np.int64)
+            yield from _send(row, part, first)
 
     sample = encoding.map_rows(pieces, encoding.PIECE_SCHEMA, draw)
     centres = encoding.map_groups(sample, "block", _CENTRES_SCHEMA, lambda rows: [_centres_row(rows, n_parts, seed)])
-    parts = encoding.map_rows(pieces.join(centres, "block"), encoding.PIECE_SCHEMA, _send_to_nearest)
+    by_centre = partial(_send_to_nearest, first=first)
+    parts = encoding.map_rows(pieces.join(centres, "block"), encoding.PIECE_SCHEMA, by_centre)
     return parts.unionByName(encoding.map_rows(pieces, encoding.PIECE_SCHEMA, scatter)) if inseparable else parts
-
-
-def _children(block: int) -> range:
-    return range(blocks.MAX_PARTS * block + 1, blocks.MAX_PARTS * block + blocks.MAX_PARTS + 1)
 
 
 def _hashes(persons: NDArray[np.object_], seed: int) -> FloatArray:
@@ -102,18 +110,18 @@ def _centres_row(rows: list[encoding.Row], n_parts: Mapping[int, int], seed: int
     return {"block": block, "known": known[order].tobytes(), "centres": centres[order].tobytes()}
 
 
-def _send_to_nearest(row: encoding.Row) -> Iterator[encoding.Row]:
+def _send_to_nearest(row: encoding.Row, first: Mapping[int, int]) -> Iterator[encoding.Row]:
     """Yield the people of a row by the centre that is nearest to them."""
     features, dimensions = encoding.read_piece(row).rows()
     known = np.frombuffer(row["known"], np.int32)  # ascending
     centres = np.frombuffer(row["centres"], np.float32).reshape(len(known), -1)
     place = np.minimum(np.searchsorted(known, dimensions), len(known) - 1)
     number = np.where(known[place] == dimensions, place, -1).astype(np.int32)
-    return _send(row, blocks.assign_to_centres(features, np.arange(row["n"]), number, centres))
+    return _send(row, blocks.assign_to_centres(features, np.arange(row["n"]), number, centres), first)
 
 
-def _send(row: encoding.Row, part: NDArray[Any]) -> Iterator[encoding.Row]:
+def _send(row: encoding.Row, part: NDArray[Any], first: Mapping[int, int]) -> Iterator[encoding.Row]:
     """Yield the people of a row by the part they go to."""
     piece = encoding.read_piece(row)
     for number in np.unique(part).tolist():
-        yield encoding.piece_row(_children(row["block"])[number], piece.select(np.flatnonzero(part == number)))
+        yield encoding.piece_row(first[row["block"]] + number, piece.select(np.flatnonzero(part == number)))
