@@ -41,7 +41,8 @@ def anonymize(result: "ReleaseResult", request: requests.ReleaseRequest) -> None
     for warning in result.verdict.warnings:
         typer.echo(f"warning: {warning}", err=True)
     typer.echo(result.verdict.sentence())
-    typer.echo(score_table(result.scores))
+    if result.scores:  # groups made on Spark have no measures
+        typer.echo(score_table(result.scores))
     if result.attacks is not None:
         headings, rows = result.attacks.table()
         typer.echo(table(headings, rows, numbers=range(2, len(headings))))
